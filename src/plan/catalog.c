@@ -154,53 +154,30 @@ const struct catalog_role catalog_roles[ROLE_COUNT] = {
 	},
 };
 
-#define BEGIN(partner_id, owner_bits)                                                              \
-	.side = EVENT_BEGIN, .partner = (partner_id), .owners = (owner_bits), .needs = ROLE_NONE
-#define END(partner_id, owner_bits)                                                                \
-	.side = EVENT_END, .partner = (partner_id), .owners = (owner_bits), .needs = ROLE_NONE
+#define SIDE(own, own_side, other, group, own_name, ...)                                           \
+	[own] = { group, own_name, own_side, other, .needs = ROLE_NONE, .owners = __VA_ARGS__ }
+/* The last arguments are the owners, and other members of both events. */
+#define PAIR(begin, end, group, begin_name, end_name, ...)                                         \
+	SIDE(begin, EVENT_BEGIN, end, group, begin_name, __VA_ARGS__),                             \
+		SIDE(end, EVENT_END, begin, group, end_name, __VA_ARGS__)
 #define SINGLE(owner_bits) .side = EVENT_SINGLE, .partner = EVENT_COUNT, .owners = (owner_bits)
 
 const struct catalog_event catalog_events[EVENT_COUNT] = {
-	[EVENT_DIRECT_RECLAIM_BEGIN] = {
-		"vmscan", "mm_vmscan_direct_reclaim_begin",
-		BEGIN(EVENT_DIRECT_RECLAIM_END, ROLE_BIT(ROLE_DIRECT_RECLAIM)),
-	},
-	[EVENT_DIRECT_RECLAIM_END] = {
-		"vmscan", "mm_vmscan_direct_reclaim_end",
-		END(EVENT_DIRECT_RECLAIM_BEGIN, ROLE_BIT(ROLE_DIRECT_RECLAIM)),
-	},
-	[EVENT_MEMCG_RECLAIM_BEGIN] = {
-		"vmscan", "mm_vmscan_memcg_reclaim_begin",
-		BEGIN(EVENT_MEMCG_RECLAIM_END, ROLE_BIT(ROLE_MEMCG_RECLAIM)),
-	},
-	[EVENT_MEMCG_RECLAIM_END] = {
-		"vmscan", "mm_vmscan_memcg_reclaim_end",
-		END(EVENT_MEMCG_RECLAIM_BEGIN, ROLE_BIT(ROLE_MEMCG_RECLAIM)),
-	},
-	[EVENT_SOFT_LIMIT_BEGIN] = {
-		"vmscan", "mm_vmscan_memcg_softlimit_reclaim_begin",
-		BEGIN(EVENT_SOFT_LIMIT_END, ROLE_BIT(ROLE_SOFT_LIMIT)), .repeats = true,
-	},
-	[EVENT_SOFT_LIMIT_END] = {
-		"vmscan", "mm_vmscan_memcg_softlimit_reclaim_end",
-		END(EVENT_SOFT_LIMIT_BEGIN, ROLE_BIT(ROLE_SOFT_LIMIT)), .repeats = true,
-	},
-	[EVENT_NODE_RECLAIM_BEGIN] = {
-		"vmscan", "mm_vmscan_node_reclaim_begin",
-		BEGIN(EVENT_NODE_RECLAIM_END, ROLE_BIT(ROLE_NODE_RECLAIM)),
-	},
-	[EVENT_NODE_RECLAIM_END] = {
-		"vmscan", "mm_vmscan_node_reclaim_end",
-		END(EVENT_NODE_RECLAIM_BEGIN, ROLE_BIT(ROLE_NODE_RECLAIM)),
-	},
-	[EVENT_COMPACTION_BEGIN] = {
-		"compaction", "mm_compaction_begin",
-		BEGIN(EVENT_COMPACTION_END, ROLE_BIT(ROLE_ZONE_COMPACTION)),
-	},
-	[EVENT_COMPACTION_END] = {
-		"compaction", "mm_compaction_end",
-		END(EVENT_COMPACTION_BEGIN, ROLE_BIT(ROLE_ZONE_COMPACTION)),
-	},
+	PAIR(EVENT_DIRECT_RECLAIM_BEGIN, EVENT_DIRECT_RECLAIM_END, "vmscan",
+	     "mm_vmscan_direct_reclaim_begin", "mm_vmscan_direct_reclaim_end",
+	     ROLE_BIT(ROLE_DIRECT_RECLAIM)),
+	PAIR(EVENT_MEMCG_RECLAIM_BEGIN, EVENT_MEMCG_RECLAIM_END, "vmscan",
+	     "mm_vmscan_memcg_reclaim_begin", "mm_vmscan_memcg_reclaim_end",
+	     ROLE_BIT(ROLE_MEMCG_RECLAIM)),
+	PAIR(EVENT_SOFT_LIMIT_BEGIN, EVENT_SOFT_LIMIT_END, "vmscan",
+	     "mm_vmscan_memcg_softlimit_reclaim_begin", "mm_vmscan_memcg_softlimit_reclaim_end",
+	     ROLE_BIT(ROLE_SOFT_LIMIT), .repeats = true),
+	PAIR(EVENT_NODE_RECLAIM_BEGIN, EVENT_NODE_RECLAIM_END, "vmscan",
+	     "mm_vmscan_node_reclaim_begin", "mm_vmscan_node_reclaim_end",
+	     ROLE_BIT(ROLE_NODE_RECLAIM)),
+	PAIR(EVENT_COMPACTION_BEGIN, EVENT_COMPACTION_END, "compaction",
+	     "mm_compaction_begin", "mm_compaction_end",
+	     ROLE_BIT(ROLE_ZONE_COMPACTION)),
 	[EVENT_TRY_TO_COMPACT] = {
 		"compaction", "mm_compaction_try_to_compact_pages",
 		SINGLE(ROLE_BIT(ROLE_DIRECT_COMPACTION)), .needs = ROLE_NONE,
@@ -215,18 +192,10 @@ const struct catalog_event catalog_events[EVENT_COUNT] = {
 		.needs = ROLE_INACTIVE_LIST, .owners_without = ROLE_BIT(ROLE_LRUVEC),
 		.repeats = true,
 	},
-	[EVENT_SLAB_START] = {
-		"vmscan", "mm_shrink_slab_start", BEGIN(EVENT_SLAB_END, 0), .repeats = true,
-	},
-	[EVENT_SLAB_END] = {
-		"vmscan", "mm_shrink_slab_end", END(EVENT_SLAB_START, 0), .repeats = true,
-	},
-	[EVENT_WAIT_BEGIN] = {
-		PROBE_SYSTEM, "memory_wait_begin", BEGIN(EVENT_WAIT_END, 0),
-	},
-	[EVENT_WAIT_END] = {
-		PROBE_SYSTEM, "memory_wait_end", END(EVENT_WAIT_BEGIN, 0),
-	},
+	PAIR(EVENT_SLAB_START, EVENT_SLAB_END,
+	     "vmscan", "mm_shrink_slab_start", "mm_shrink_slab_end", 0, .repeats = true),
+	PAIR(EVENT_WAIT_BEGIN, EVENT_WAIT_END,
+	     PROBE_SYSTEM, "memory_wait_begin", "memory_wait_end", 0),
 	[EVENT_FORK] = {
 		"sched", "sched_process_fork", SINGLE(0), .needs = ROLE_NONE, .children = true,
 	},
