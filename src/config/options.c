@@ -15,11 +15,6 @@
 #define HELP_COLUMN 25
 #define HELP_WIDTH  80
 
-static bool takes_value(const struct key *key)
-{
-	return key->argument;
-}
-
 /* The letter of a short option, 0: it has none. */
 static int letter_of(const struct key *key)
 {
@@ -90,12 +85,12 @@ static int parse_arguments(struct options *options, int argc, char **argv, struc
 			continue;
 		long_options[nr_options++] = (struct option){
 			.name = keys[i].name,
-			.has_arg = takes_value(&keys[i]) ? required_argument : no_argument,
+			.has_arg = keys[i].argument ? required_argument : no_argument,
 			.val = code_of(&keys[i]),
 		};
 		if (letter_of(&keys[i]))
 			*letter++ = letter_of(&keys[i]);
-		if (letter_of(&keys[i]) && takes_value(&keys[i]))
+		if (letter_of(&keys[i]) && keys[i].argument)
 			*letter++ = ':';
 	}
 	*letter = '\0';
@@ -257,7 +252,7 @@ void options_print_help(FILE *file, const char *const *formats)
 				column = print_words(file, column, word);
 			}
 		}
-		if (default_value && takes_value(key)) {
+		if (default_value && key->argument) {
 			snprintf(word, sizeof(word), "(default %s)", default_value);
 			print_word(file, column, word, strlen(word));
 		}

@@ -60,22 +60,13 @@ static bool is_event(const char *text)
 	return name && !text[system + 1 + name];
 }
 
-static size_t count_pids(const pid_t *pids)
-{
-	size_t count = 0;
-
-	while (pids && pids[count])
-		count++;
-	return count;
-}
-
 static int add_pid(pid_t **pids, pid_t pid)
 {
-	size_t count = count_pids(*pids);
+	size_t count = 0;
 	pid_t *longer;
 
-	for (size_t i = 0; i < count; i++)
-		if ((*pids)[i] == pid)
+	for (; *pids && (*pids)[count]; count++)
+		if ((*pids)[count] == pid)
 			return 0;
 	if (count == LIST_MAX)
 		return -E2BIG;
