@@ -193,6 +193,14 @@ bool text_parse_field(const char **line, char *field, size_t size)
 	return true;
 }
 
+char *text_close(FILE *stream, char **text)
+{
+	if (stream && !fclose(stream))
+		return *text;
+	free(*text);
+	return NULL;
+}
+
 char *text_trim(char *text)
 {
 	char *end;

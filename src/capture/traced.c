@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "allocfilt/base/base.h"
+#include "allocfilt/base/text.h"
 
 #define ENTRY_MAX 16 /* bytes: some architectures record the address of a call at its beginning */
 
@@ -107,13 +108,8 @@ char *traced_filter(const struct traced *traced)
 	size_t length;
 	FILE *file = open_memstream(&text, &length);
 
-	if (!file)
-		return NULL;
-	for (size_t i = 0; i < traced->nr_functions; i++)
+	for (size_t i = 0; file && i < traced->nr_functions; i++)
 		if (traced->functions[i].seen || owns_alone(traced->functions[i].name))
 			fprintf(file, "%s\n", traced->functions[i].name);
-	if (!fclose(file))
-		return text;
-	free(text);
-	return NULL;
+	return text_close(file, &text);
 }

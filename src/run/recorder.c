@@ -222,11 +222,10 @@ static FILE *text_open(struct text_file *file)
 /* Writes the text to a file of the capture and frees it. */
 static int text_write(struct text_file *file, struct recorder *recorder, const char *name)
 {
-	int ret = !file->stream || fclose(file->stream) ? -ENOMEM : 0;
+	char *text = text_close(file->stream, &file->text);
+	int ret = text ? capture_put(recorder->writer, name, text, file->length) : -ENOMEM;
 
-	if (!ret)
-		ret = capture_put(recorder->writer, name, file->text, file->length);
-	free(file->text);
+	free(text);
 	return ret;
 }
 

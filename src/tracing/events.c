@@ -2,12 +2,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <tracefs.h>
 #include <unistd.h>
 
 #include "allocfilt/base/memory.h"
+#include "allocfilt/base/text.h"
 #include "tracing/session_parts.h"
 
 /* TASK_INTERRUPTIBLE and TASK_UNINTERRUPTIBLE: a task that can run has nowhere to sleep. */
@@ -158,10 +158,7 @@ static char *histogram_trigger(const struct session_request *request, enum histo
 			histogram->filter && excludes_own ? " && " : "");
 	if (excludes_own)
 		fprintf(file, "common_pid != %d", getpid());
-	if (!fclose(file))
-		return text;
-	free(text);
-	return NULL;
+	return text_close(file, &text);
 }
 
 /* A histogram that saves something keeps its instance busy until it is removed. */

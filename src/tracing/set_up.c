@@ -11,6 +11,7 @@
 #include "allocfilt/base/base.h"
 #include "allocfilt/base/log.h"
 #include "allocfilt/base/memory.h"
+#include "allocfilt/base/text.h"
 #include "allocfilt/base/trace_dir.h"
 #include "tracing/kernel_look.h"
 #include "tracing/session_parts.h"
@@ -156,10 +157,7 @@ static char *function_list(const struct session *session, bool by_index)
 			if (!strcmp(kernel->functions[j], plan->functions[i].name))
 				fprintf(file, "%u\n", kernel->indexes[j]);
 	}
-	if (file && !fclose(file))
-		return text;
-	free(text);
-	return NULL;
+	return text_close(file, &text);
 }
 
 /*
@@ -230,10 +228,7 @@ static char *thread_list(const pid_t *pids)
 				fprintf(file, "%s\n", entry->d_name);
 		closedir(threads);
 	}
-	if (file && !fclose(file))
-		return text;
-	free(text);
-	return NULL;
+	return text_close(file, &text);
 }
 
 /*

@@ -209,11 +209,7 @@ static char *compose(const struct undo *undo, const struct settings *settings, s
 		text_print_field(file, setting->wrote, '\n');
 	}
 	fputs(UNDO_END, file);
-	if (fclose(file)) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return text_close(file, &text);
 }
 
 int undo_note(void *context, const struct settings *settings)

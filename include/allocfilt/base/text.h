@@ -63,6 +63,9 @@ char text_field_byte(const char **text);
  */
 bool text_parse_field(const char **line, char *field, size_t size);
 
+/** text_close - the text of open_memstream(3), whose @stream is closed; NULL: one of them had no memory */
+char *text_close(FILE *stream, char **text);
+
 /** text_trim - remove white space at both ends, in place; returns the first other character */
 char *text_trim(char *text);
 
