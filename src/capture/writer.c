@@ -339,9 +339,19 @@ static int drop_cut_page(const struct capture_writer *writer, int fd, int ret)
 	return ret;
 }
 
-static int write_page(const struct capture_writer *writer, int fd, const char *page)
+static void count_bytes(struct capture_writer *writer, struct cpu_file *file, size_t bytes)
 {
-	return drop_cut_page(writer, fd, file_write_all(fd, page, writer->page_size));
+	writer->bytes += bytes;
+	file->synced = false;
+}
+
+static int write_page(struct capture_writer *writer, struct cpu_file *file, const char *page)
+{
+	int ret = file_write_all(file->fd, page, writer->page_size);
+
+	if (!ret)
+		count_bytes(writer, file, writer->page_size);
+	return drop_cut_page(writer, file->fd, ret);
 }
 
 /* Moves the pipe's contents to the file, by write if its file system does not support splice. */
@@ -369,12 +379,6 @@ static int pipe_to_file(struct capture_writer *writer, int fd, size_t length)
 		length -= moved > 0 ? moved : 0;
 	}
 	return 0;
-}
-
-static void count_bytes(struct capture_writer *writer, struct cpu_file *file, size_t bytes)
-{
-	writer->bytes += bytes;
-	file->synced = false;
 }
 
 /*
@@ -413,11 +417,8 @@ static int64_t move_by_read(struct capture_writer *writer, struct cpu_file *file
 		return 0;
 	/* The file consists of whole pages, also for a partly filled one. */
 	memset(writer->page + length, 0, writer->page_size - length);
-	ret = write_page(writer, file->fd, writer->page);
-	if (ret)
-		return ret;
-	count_bytes(writer, file, writer->page_size);
-	return writer->page_size;
+	ret = write_page(writer, file, writer->page);
+	return ret ? ret : (int64_t)writer->page_size;
 }
 
 /* NULL: the CPU was not added */
@@ -454,15 +455,10 @@ int64_t capture_drain_rest(struct capture_writer *writer, int cpu, int fd)
 
 static int write_held(struct capture_writer *writer, struct cpu_file *file)
 {
-	int ret;
-
 	if (!file->held.used)
 		return 0;
 	file->held.used = false;
-	ret = write_page(writer, file->fd, file->held.bytes);
-	if (!ret)
-		count_bytes(writer, file, writer->page_size);
-	return ret;
+	return write_page(writer, file, file->held.bytes);
 }
 
 /*
