@@ -114,36 +114,34 @@ static char *span_text(struct span *span, size_t width, size_t *ret_length)
 
 /* ---- texts ---- */
 
-static bool keep_file(struct trace_dat *dat, const char *path, char *text, size_t length)
+static bool make_room(struct trace_dat *dat)
 {
 	struct source_file *more;
-	char *copy;
 
-	if (dat->nr_files == FILES_MAX || length > BYTES_MAX - dat->bytes)
+	if (dat->nr_files < dat->room)
+		return true;
+	more = reallocarray(dat->files, 2 * dat->room, sizeof(*more));
+	if (!more)
 		return false;
-	if (dat->nr_files == dat->room) {
-		more = reallocarray(dat->files, 2 * dat->room, sizeof(*more));
-		if (!more)
-			return false;
-		dat->files = more;
-		dat->room *= 2;
-	}
-	copy = strdup(path);
-	if (!copy)
-		return false;
-	dat->bytes += length;
-	dat->files[dat->nr_files++] = (struct source_file){ copy, text, length };
+	dat->files = more;
+	dat->room *= 2;
 	return true;
 }
 
 /* Takes @text over, or frees it. */
 static bool add_file(struct trace_dat *dat, const char *path, char *text, size_t length)
 {
-	bool kept = keep_file(dat, path, text, length);
+	char *copy = strdup(path);
 
-	if (!kept)
+	if (!copy || dat->nr_files == FILES_MAX || length > BYTES_MAX - dat->bytes ||
+	    !make_room(dat)) {
+		free(copy);
 		free(text);
-	return kept;
+		return false;
+	}
+	dat->bytes += length;
+	dat->files[dat->nr_files++] = (struct source_file){ copy, text, length };
+	return true;
 }
 
 static int compare_paths(const void *left, const void *right)
