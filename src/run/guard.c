@@ -73,7 +73,7 @@ void guard_second(struct guard *guard, const struct plan *plan, uint64_t max, ui
 {
 	unsigned int count;
 
-	if (!guard_update(guard, max, now, loop_cpu_time()))
+	if (!guard_update(guard, max, now, clock_ns(CLOCK_PROCESS_CPUTIME_ID)))
 		return;
 	count = switch_events(guard, plan, session);
 	if (!count)

@@ -35,7 +35,7 @@ void guard_begin(struct guard *guard, uint64_t now, uint64_t cpu);
  * guard_update - decide whether events are to be off
  * @max: percent of a CPU
  * @now: ns, CLOCK_MONOTONIC
- * @cpu: ns, loop_cpu_time()
+ * @cpu: ns, CLOCK_PROCESS_CPUTIME_ID
  *
  * Returns whether a minute has ended.
  */

@@ -426,7 +426,7 @@ static int begin_tracing(struct live *live)
 		ret = read_slow_files(live);
 	if (ret)
 		return ret;
-	guard_begin(&live->guard, loop_now(), loop_cpu_time());
+	guard_begin(&live->guard, loop_now(), clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 	ret = tracing_begin(&live->tracing,
 			    live->tracing.pipeline &&
 				    output_has_intervals(pipeline_output(live->tracing.pipeline)));

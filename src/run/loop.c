@@ -38,11 +38,6 @@ uint64_t loop_now(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-uint64_t loop_cpu_time(void)
-{
-	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-}
-
 /* @ret: for loop_run(); 0: the loop goes on */
 static int add_descriptor(int epoll, int fd, uint32_t events, int ret)
 {

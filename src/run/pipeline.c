@@ -202,7 +202,7 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 	count_overflows(pipeline, view);
 	if (pipeline->source->proc)
 		view->cost = (struct own_cost){
-			.cpu = loop_cpu_time() - pipeline->cpu_before,
+			.cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pipeline->cpu_before,
 			.records = pipeline->records,
 			.events_off = pipeline->events_off,
 			.had_events_off = pipeline->had_events_off,
@@ -629,7 +629,7 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 	pipeline->plan = plan;
 	pipeline->source = source;
 	pipeline->report = config_report(options, !source->proc);
-	pipeline->cpu_before = loop_cpu_time();
+	pipeline->cpu_before = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	pipeline->off_cpu = plan_off_cpu(plan);
 	if (selection_init(&pipeline->selection, options, plan, source))
 		ret = failure_no_memory(failure);

@@ -85,7 +85,7 @@ int metrics_write(struct metrics_file *file, struct pipeline *pipeline,
 	if (run) {
 		process.uptime = loop_now() - run->started;
 		memory_own(&process.resident);
-		process.cpu = loop_cpu_time();
+		process.cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	}
 	return metrics_file_write(file, &view, run ? &process : NULL, failure);
 }

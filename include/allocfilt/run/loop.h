@@ -56,7 +56,4 @@ uint64_t loop_wakeups(const struct loop *loop);
 /** loop_now - ns, CLOCK_MONOTONIC */
 uint64_t loop_now(void);
 
-/** loop_cpu_time - ns: CPU time of our process, user and system */
-uint64_t loop_cpu_time(void);
-
 #endif
