@@ -264,18 +264,25 @@ int kernel_read_rest(struct kernel *kernel, struct failure *failure)
 }
 
 /* tracefs_tracer_available() follows an uninitialised pointer when a read fails. */
-static int read_tracers(struct kernel *kernel, struct tracefs_instance *top)
+int kernel_has_function_graph(struct tracefs_instance *top, const char *path)
 {
 	char *tracers;
+	int has;
 
 	errno = 0;
-	tracers = tracefs_instance_file_read(top, "available_tracers", NULL);
-	/* A kernel without any tracer still has events. */
-	if (!tracers)
-		return errno == ENOENT && tracefs_dir_exists(top, "events") ? 0 : -errno;
-	kernel->function_graph = kernel_has_word(tracers, "function_graph");
+	tracers = tracefs_instance_file_read(top, path, NULL);
+	has = tracers ? kernel_has_word(tracers, "function_graph") : -errno;
 	free(tracers);
-	return 0;
+	return has;
+}
+
+static int read_tracers(struct kernel *kernel, struct tracefs_instance *top)
+{
+	int has = kernel_has_function_graph(top, "available_tracers");
+
+	kernel->function_graph = has > 0;
+	/* A kernel without any tracer still has events. */
+	return has < 0 && !(has == -ENOENT && tracefs_dir_exists(top, "events")) ? has : 0;
 }
 
 static int read_kernel(struct kernel *kernel, const char *dir, const struct plan_request *request,

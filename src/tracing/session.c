@@ -58,20 +58,6 @@ static int use_place(struct session *session, bool instance, struct failure *fai
 	return session->dir ? 0 : failure_no_memory(failure);
 }
 
-/* tracefs_tracer_available() follows an uninitialised pointer when a read fails. */
-static bool instance_has_function_graph(const struct session *session)
-{
-	char *tracers;
-	bool has;
-
-	if (setting_read(session->settings.top, SETTING_TRACER, INSTANCE_PATH "/available_tracers",
-			 &tracers))
-		return false;
-	has = kernel_has_word(tracers, "function_graph");
-	free(tracers);
-	return has;
-}
-
 /*
  * An instance keeps names at switches of tasks if the top level did when it was made, and has no file
  * for that: kernel/trace/trace.c, TOP_LEVEL_TRACE_FLAGS. It is switched off for that moment alone, as
@@ -117,7 +103,8 @@ static int choose_place(struct session *session, struct failure *failure)
 	}
 	if (ret)
 		return ret;
-	if (!session->graph || instance_has_function_graph(session))
+	if (!session->graph || kernel_has_function_graph(session->settings.top,
+							 INSTANCE_PATH "/available_tracers") > 0)
 		return use_place(session, true, failure);
 	ret = settings_restore_path(&session->settings, INSTANCE_PATH, failure);
 	return ret ? ret : use_place(session, false, failure);
