@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/base/trace_dir.h"
-#include "allocfilt/base/cpu_list.h"
 
 #include <dirent.h>
 #include <errno.h>

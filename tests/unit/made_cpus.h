@@ -2,7 +2,7 @@
 #ifndef MADE_CPUS_H
 #define MADE_CPUS_H
 
-#include "allocfilt/base/cpu_list.h"
+#include "allocfilt/base/trace_dir.h"
 
 #define MADE_CPUS_MAX 256
 

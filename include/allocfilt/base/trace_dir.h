@@ -4,6 +4,21 @@
 
 /* Directories below the tracing directory, or below a capture, which has the same layout. */
 
+/*
+ * The possible CPUs, which index the per-CPU tables. Their numbers may have gaps. A tracing
+ * directory lists all of them, so a CPU that comes online later has an index already.
+ */
+struct cpu_list {
+	const int *numbers; /* ascending; not owned */
+	int count;	    /* at least 1 */
+};
+
+/** cpu_list_place - index of a CPU, 0 to count - 1; -1 if the list lacks it */
+int cpu_list_place(const struct cpu_list *cpus, int cpu);
+
+/** cpu_list_highest - the highest number */
+int cpu_list_highest(const struct cpu_list *cpus);
+
 /**
  * cpu_directories - numbers of the cpuN directories below @dir/per_cpu, ascending
  *

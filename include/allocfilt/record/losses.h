@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "allocfilt/base/cpu_list.h"
+#include "allocfilt/base/trace_dir.h"
 
 /* Losses of records by CPU, and the messages about them. A damaged page counts as a loss. */
 

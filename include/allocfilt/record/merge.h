@@ -2,7 +2,7 @@
 #ifndef ALLOCFILT_RECORD_MERGE_H
 #define ALLOCFILT_RECORD_MERGE_H
 
-#include "allocfilt/base/cpu_list.h"
+#include "allocfilt/base/trace_dir.h"
 #include "allocfilt/record/page.h"
 
 /*

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "allocfilt/base/cpu_list.h"
 #include "allocfilt/base/memory.h"
+#include "allocfilt/base/trace_dir.h"
 #include "allocfilt/record/page.h"
 
 /* A file of a capture that is in memory. */

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "allocfilt/base/cpu_list.h"
 #include "allocfilt/base/failure.h"
+#include "allocfilt/base/trace_dir.h"
 
 /*
  * The raw buffers of all CPUs of a running kernel: per_cpu/cpuN/trace_pipe_raw, read without
