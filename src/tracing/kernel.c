@@ -98,10 +98,7 @@ int kernel_is_source(const char *dir, struct failure *failure)
 {
 	struct stat st;
 
-	if (stat(dir, &st) < 0)
-		return failure_set(failure, EXIT_STATUS_USAGE, errno, "-s %s: %s", dir,
-				   strerror(errno));
-	if (!S_ISDIR(st.st_mode))
+	if (!stat(dir, &st) && !S_ISDIR(st.st_mode))
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOTDIR, "-s %s: not a directory",
 				   dir);
 	if (access(dir, R_OK | X_OK) < 0) {
