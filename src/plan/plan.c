@@ -7,20 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct plan_function *find_function(const struct plan *plan, const char *name)
-{
-	for (int i = 0; i < plan->nr_functions; i++)
-		if (!strcmp(plan->functions[i].name, name))
-			return &plan->functions[i];
-	return NULL;
-}
-
 static int add_function(struct plan *plan, const char *name, enum role role)
 {
 	struct plan_function *function = &plan->functions[plan->nr_functions];
 
-	if (find_function(plan, name))
-		return 0;
+	for (int i = 0; i < plan->nr_functions; i++)
+		if (!strcmp(plan->functions[i].name, name))
+			return 0;
 	if (plan->nr_functions == PLAN_FUNCTIONS_MAX)
 		return -E2BIG;
 	function->name = strdup(name);
