@@ -559,10 +559,10 @@ int capture_synced(struct capture_writer *writer, bool wait)
 
 /* ---- segments ---- */
 
-/* The name of a segment that is being made or removed begins with a dot. */
-static void name_segment(char name[SEGMENT_NAME_MAX], unsigned int number, bool whole)
+/* A segment that is being made or removed has a dot before the name of a whole one. */
+static void name_segment(char hidden[SEGMENT_NAME_MAX], unsigned int number)
 {
-	snprintf(name, SEGMENT_NAME_MAX, "%s%06u", whole ? "" : ".", number);
+	snprintf(hidden, SEGMENT_NAME_MAX, ".%06u", number);
 }
 
 int capture_begin_segment(struct capture_writer *writer, bool unchanged)
@@ -570,7 +570,7 @@ int capture_begin_segment(struct capture_writer *writer, bool unchanged)
 	struct segment next = { .number = writer->now.number + 1 };
 	char name[SEGMENT_NAME_MAX];
 
-	name_segment(name, next.number, false);
+	name_segment(name, next.number);
 	if (mkdirat(writer->dir_fd, name, 0700))
 		return -errno;
 	next.fd = openat(writer->dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -611,11 +611,10 @@ void capture_remove(struct capture_writer *writer)
 
 int capture_settle_segment(struct capture_writer *writer, int ret)
 {
-	char hidden[SEGMENT_NAME_MAX], name[SEGMENT_NAME_MAX];
+	char hidden[SEGMENT_NAME_MAX];
 
-	name_segment(hidden, writer->now.number, false);
-	name_segment(name, writer->now.number, true);
-	if (!ret && renameat(writer->dir_fd, hidden, writer->dir_fd, name))
+	name_segment(hidden, writer->now.number);
+	if (!ret && renameat(writer->dir_fd, hidden, writer->dir_fd, hidden + 1))
 		ret = -errno;
 	if (ret) {
 		remove_directory(writer, hidden);
@@ -631,10 +630,9 @@ int capture_settle_segment(struct capture_writer *writer, int ret)
 
 void capture_remove_segment(struct capture_writer *writer, unsigned int number)
 {
-	char hidden[SEGMENT_NAME_MAX], name[SEGMENT_NAME_MAX];
+	char hidden[SEGMENT_NAME_MAX];
 
-	name_segment(hidden, number, false);
-	name_segment(name, number, true);
-	if (!renameat(writer->dir_fd, name, writer->dir_fd, hidden))
+	name_segment(hidden, number);
+	if (!renameat(writer->dir_fd, hidden + 1, writer->dir_fd, hidden))
 		remove_directory(writer, hidden);
 }
