@@ -14,7 +14,7 @@ uint64_t memory_available(void);
 
 /*
  * Memory pressure, PSI: the time for which some tasks, or all that had work, waited for memory
- * (Documentation/accounting/psi.rst). The kernel updates the totals every two seconds.
+ * (Documentation/accounting/psi.rst).
  */
 struct memory_pressure {
 	bool known;
