@@ -308,7 +308,8 @@ void line_clear(struct line *line)
 	line->text[0] = '\0';
 }
 
-static void add_arguments(struct line *line, const char *format, va_list arguments)
+__attribute__((format(printf, 2, 0))) static void
+add_arguments(struct line *line, const char *format, va_list arguments)
 {
 	int length = vsnprintf(line->text + line->used, line_room(line), format, arguments);
 

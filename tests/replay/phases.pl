@@ -1,7 +1,9 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# phases.pl TRACE.TXT THRESHOLD_US OUTPUT.JSON
+# phases.pl TRACE.TXT THRESHOLD_US OUTPUT.JSON [goes-on]
+#
+# goes-on: the run went on where the text ends
 #
 # Holds the stalls of `-f json` against the kernel's own text of the same buffer. Where the time of
 # each outermost function went is computed here a second time and in another way: the tree of calls
@@ -29,7 +31,7 @@ use Phases;
 use TraceText;
 use Waits;
 
-my ($text_file, $threshold, $output_file) = @ARGV;
+my ($text_file, $threshold, $output_file, $goes_on) = @ARGV;
 die "usage: phases.pl TRACE.TXT THRESHOLD_US OUTPUT.JSON\n" unless defined $output_file;
 
 # How late the exit record of a function inside a stall may be, in us; for the outermost see same().
@@ -161,7 +163,8 @@ sub take_wait {
 	my @children = splice @$list, min($at, scalar @$list);
 
 	push @$list, {
-		task => $task, us => $wait->{end} / 1000, ns => $wait->{ns}, error => 1,
+		task => $task, us => $wait->{end} / 1000, ns => $wait->{ns},
+		error => $goes_on ? 1000 : 1,	# without pages the times are those of the text
 		middle => ($wait->{start} + $wait->{end}) / 2000, name => 'wait', pair => 'wait',
 		wait => $wait, children => \@children,
 	};
@@ -209,7 +212,7 @@ for my $index (0 .. $#records) {
 		push @{$events{$task}}, { us => $us, name => $event, fields => $fields };
 	}
 }
-take_wait($_) for values %{$ends_at{scalar @records} // {}};
+take_wait($_) for $goes_on ? () : values %{$ends_at{scalar @records} // {}};
 push @roots, @{$pending{$_}} for keys %pending;
 push @{$alone{$_}}, [$left{$_}{us}, 0] for keys %left;
 # What is fast is no stall. The text may cut what is just slow enough.
@@ -636,7 +639,8 @@ sub same {
 	my ($root, $stall) = @_;
 
 	return 0 if abs($root->{ns} - $stall->{duration_ns}) > $root->{error} + 1;
-	return $stall->{ts_ns} == $root->{wait}{start} && $stall->{duration_ns} == $root->{ns} &&
+	return abs($stall->{ts_ns} - $root->{wait}{start}) < $root->{error} &&
+		abs($stall->{duration_ns} - $root->{ns}) < $root->{error} &&
 		$stall->{role} eq wait_reason_title($root->{wait}{reason}) if $root->{wait};
 	return 1 if $root->{pair};
 	# Between its return and its record another task may run for a while.
@@ -676,7 +680,7 @@ sub places_of {
 	my ($task) = @_;
 	my $tid = $task =~ s/^idle.*/0/r;
 
-	return ('background', "kernel_threads $tid") if $of_background{$tid};
+	return 'background' if $of_background{$tid};
 	return ('stalls', "tasks $tid", defined $cgroup_of{$tid} ? "cgroups $cgroup_of{$tid}" : ());
 }
 
@@ -698,11 +702,10 @@ sub check_waits {
 			$sums->{in_progress} += $wait->{part};
 		}
 	}
-	for my $object (@$summary{qw(stalls background)}, map { @{$summary->{$_}} } qw(tasks cgroups kernel_threads)) {
+	for my $object (@$summary{qw(stalls background)}, map { @{$summary->{$_}} } qw(tasks cgroups)) {
 		my ($place) = grep { ref $summary->{$_} eq 'HASH' && $summary->{$_} == $object } qw(stalls background);
 
-		$place //= defined $object->{cgroup} ? "cgroups $object->{cgroup}" :
-			$of_background{$object->{tid}} ? "kernel_threads $object->{tid}" : "tasks $object->{tid}";
+		$place //= defined $object->{cgroup} ? "cgroups $object->{cgroup}" : "tasks $object->{tid}";
 		my $own = delete $own{$place} // {};
 		my $said = $object->{memory_waits} // {};
 		my %said = map { $_->{reason} => $_ } @{$said->{reasons}};
@@ -726,7 +729,7 @@ sub check_waits {
 	wrong("the summary has no memory waits of $_") for sort keys %own;
 }
 
-check_waits();
+check_waits() unless $goes_on;
 my %roots;
 push @{$roots{$_->{task} =~ s/^idle.*/0/r}}, $_ for @roots;
 for my $task (sort keys %roots) {
