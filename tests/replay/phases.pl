@@ -212,7 +212,13 @@ for my $index (0 .. $#records) {
 		push @{$events{$task}}, { us => $us, name => $event, fields => $fields };
 	}
 }
-take_wait($_) for $goes_on ? () : values %{$ends_at{scalar @records} // {}};
+for my $wait (values %{$ends_at{scalar @records} // {}}) {
+	my $list = $pending{$wait->{task}} //= [];
+
+	# Its inside is not told before it ends.
+	splice @$list, min($inside{$wait->{task}} // 0, scalar @$list) if $goes_on;
+	take_wait($wait) unless $goes_on;
+}
 push @roots, @{$pending{$_}} for keys %pending;
 push @{$alone{$_}}, [$left{$_}{us}, 0] for keys %left;
 # What is fast is no stall. The text may cut what is just slow enough.
