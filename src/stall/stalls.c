@@ -735,7 +735,7 @@ static int end_old_waits(struct stalls *stalls, uint64_t ts)
 	int ret = 0;
 
 	for (; !ret && task && ts > task->last + WAIT_PATIENCE; task = task_log_after(task)) {
-		if (!task->nr_slow || !task->only_waits)
+		if (!task->nr_slow || !task->only_waits || task->nr_waits)
 			continue;
 		ret = end_log(stalls, task);
 		task->dropped_at = task->last;

@@ -33,6 +33,11 @@ UNIT_TEST(test_alone)
 		"wait 100-300 by=refault, wait 1000000300-1000000310 by=refault, "
 		"wait+ 1000000320 by=refault",
 		"w7:100-300=refault, w7:1000000300-1000000310=refault | 7:100-300 refault=200" },
+	      { "the next one lasts longer than that",
+		"wait 100-300 by=high, wait+ 400 by=high, time 1500000000, wait- 1600000000, "
+		"flush 1700000000",
+		"w7:100-300=high, w7:400-1600000000=high | 7:100-300 high=200 | "
+		"7:400-1600000000 high=1599999600" },
 	      { "the reason is not known", "wait 100-300, flush 400",
 		"w7:100-300=unknown | 7:100-300 reclaim=200" });
 }
