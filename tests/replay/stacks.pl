@@ -28,7 +28,9 @@ for my $stall (@stalls) {
 	my @took = grep { $_ ne 'rest' && $stall->{phases}{$_}{total_ns} } keys %{$stall->{phases}};
 	# Compaction that was too short for a phase may have left the stack.
 	@took = () if $stall->{compaction_attempts};
-	my @expected = ($stall->{function}, @took == 1 && $entry_of{$took[0]} || ());
+	# A memory wait has the title of its reason in place of a function.
+	my @expected = ($stall->{function} eq ($stall->{role} // '') ? () : $stall->{function},
+			@took == 1 && $entry_of{$took[0]} || ());
 
 	for (grep { !$has{s/\..*//r} } @expected) {
 		wrong("no $_ in the stack of $stall->{task}{name} at $stall->{ts_ns}: @{$stall->{stack}}");
