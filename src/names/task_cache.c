@@ -327,7 +327,7 @@ static void read_name(const struct task_cache *cache, struct task *task, uint64_
 	task->doubtful = false;
 }
 
-/* /proc/vmstat counts the OOM killer's victims, and is read faster than the log: by a factor of 20. */
+/* /proc/vmstat counts the OOM killer's victims, and is much shorter than the log. */
 static bool has_new_victims(struct task_cache *cache)
 {
 	static char text[16384];

@@ -29,7 +29,7 @@ static int print_waits(const struct kernel *kernel, struct failure *failure)
 	return ret;
 }
 
-/* Likewise. */
+/* Returns as print_waits(). */
 static int print_probe(const struct kernel *kernel, struct failure *failure)
 {
 	struct failure reason = { 0 };

@@ -49,7 +49,7 @@ my %group_of = (
 	mem_cgroup_handle_over_high => 'memory_high', __mem_cgroup_handle_over_high => 'memory_high',
 	out_of_memory => 'oom_killer', drain_all_pages => 'drain', do_swap_page => 'swap_in',
 );
-# Of memory waits, by reason: those that are not named the same.
+# The phases of memory waits whose reasons have another name.
 my %group_of_wait = (
 	direct_compaction => 'compaction', zone_compaction => 'compaction', node_lists => 'other_reclaim',
 	memory_wait => 'other_reclaim',

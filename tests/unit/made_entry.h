@@ -13,7 +13,7 @@ struct made_entry {
 	struct record_stack stack;
 };
 
-/* Of raw data there are record->raw_size bytes, at most 8, all of them 0. */
+/* The raw data is record->raw_size bytes, at most 8, all of them 0. */
 static inline struct log_entry *made_entry(struct made_entry *made, enum log_kind kind,
 					   const struct record *record)
 {

@@ -229,7 +229,7 @@ UNIT_TEST(test_cgroups)
 	track_is("1.900", "sh", "/system.slice/a.service sh");
 }
 
-/* Of one in progress when the run begins or ends, one side was recorded. */
+/* A wait in progress when the run begins or ends has one side. */
 UNIT_TEST(test_memory_waits)
 {
 	resolver.event = event_of_wait;

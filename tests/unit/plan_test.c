@@ -425,7 +425,7 @@ TEST(test_events_to_spare)
 	assert_false(plan->function_graph);
 	check_spare(EVENT_DIRECT_RECLAIM_BEGIN, false);
 	check_spare(EVENT_WAIT_BEGIN, false);
-	/* What shrinkers take is inside of memory waits, where there are any. */
+	/* Slab pairs are inside of memory waits, where there are any. */
 	check_spare(EVENT_SLAB_START, true);
 	plan_for("schedule", "vmscan:mm_shrink_slab_start vmscan:mm_shrink_slab_end ");
 	check_spare(EVENT_SLAB_START, false);

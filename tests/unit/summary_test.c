@@ -265,7 +265,7 @@ static void wait_of(struct made_wait made)
 
 #define WAIT(...) wait_of((struct made_wait){ __VA_ARGS__ })
 
-/* Those of a task, of its cgroup and of all; no stall is made of them, and those of kswapd are apart. */
+/* A task, its cgroup and the whole have its waits, which are no stalls; kswapd counts apart. */
 static void test_waits(void **state)
 {
 	const struct summary_stalls *waiting = summary_stalls(summary, STALLS_WAITING);

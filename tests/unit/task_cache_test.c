@@ -443,7 +443,7 @@ TEST(test_reused_id)
 	assert_int_equal(process_of(101, 11 * SECOND + 1), 101);
 }
 
-/* What /proc has of a task that exits: all of it on cgroup2, of version 1 the root. */
+/* An exiting task has its path on cgroup2, and the root on version 1. */
 TEST(test_exiting)
 {
 	static const struct {
@@ -467,7 +467,7 @@ TEST(test_exiting)
 		assert_string_equal(cgroup_of(20 + i, SECOND), cases[i].cgroup);
 		assert_int_equal(task_cache_info(cache, 20 + i, SECOND)->ended, cases[i].ended);
 	}
-	/* What was known of it stays. */
+	/* The cgroup that was known stays. */
 	put_task(40, 40, "x", 0, "1:memory:/a\n0::/\n");
 	assert_string_equal(cgroup_of(40, SECOND), "/a");
 	put_task(40, 40, "x", 0x40800c, "1:memory:/\n0::/\n");

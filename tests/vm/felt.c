@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a program feels of a shortage of memory, by its own clock; linked statically for the virtual
+ * A program that times its own waits in a shortage of memory; linked statically for the virtual
  * machine.
  *
  *   felt reread FILE MS      read pages of FILE, which is mapped, at random, so long

@@ -13,9 +13,10 @@
  * of all of them counts for the path of its cgroup, or for UNIT_NONE if the path is unknown; interrupts
  * count for UNIT_NONE.
  *
- * Each stall, and each memory wait, is counted twice: in a period, whose units are reported by time, and in counters, which
- * never go back. As many units as there are places have counters each, and all others share theirs; a
- * unit that had no stall for a day makes room for one that has, and begins anew when it has one again.
+ * Each stall, and each memory wait, is counted twice: in a period, whose units are reported by time,
+ * and in counters, which never go back. As many units as there are places have counters each, and all
+ * others share theirs; a unit that had none for a day makes room for one that has, and begins anew when
+ * it has one again.
  */
 
 #define UNITS_MAX 192 /* of a period, and with counters */

@@ -25,7 +25,7 @@ struct waits {
 /** waits_add - count a wait; @is_long: it reaches the threshold */
 void waits_add(struct waits *waits, const struct memory_wait *wait, bool is_long);
 
-/** waits_all - the sum over all reasons, but for its time */
+/** waits_all - the sum over all reasons; since is not set */
 struct wait_sum waits_all(const struct waits *waits);
 
 /** waits_next - the reason with most time after @role in this order; -1: first, and no more */
