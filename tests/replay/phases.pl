@@ -92,8 +92,9 @@ $begins_at{$_->{first} // 0}{$_->{task}} = $ends_at{$_->{last} // @records}{$_->
 sub adopt {
 	my ($node) = @_;
 	my $list = $pending{$node->{task}} //= [];
+	my @inside = map { $_->{wait} ? @{$_->{children}} : $_ } @$list;
 
-	for my $inside (grep { defined $_->{depth} } reverse @$list) {
+	for my $inside (grep { defined $_->{depth} } reverse @inside) {
 		last if $inside->{depth} <= $node->{depth} || $inside->{us} < $node->{start} - LATE;
 		$node->{start} = min($node->{start}, $inside->{start});
 	}
@@ -574,7 +575,7 @@ sub differences {
 sub functions_in {
 	my ($node) = @_;
 
-	return map { ([$node, $_], functions_in($_)) } grep { !$_->{pair} } @{$node->{children}};
+	return map { ($_->{pair} ? () : [$node, $_], functions_in($_)) } @{$node->{children}};
 }
 
 # Lets a function begin earlier: it takes the pairs before it that lie inside.
