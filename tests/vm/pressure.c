@@ -5,7 +5,7 @@
  *   pressure memory PERCENT    map that share of memory, touch it, drop it, over and over
  *   pressure hold MIB          take and lock all memory but what leaves MIB available, keep it
  *   pressure files DIR         write, read back and remove files in DIR, over and over
- *   pressure hog BUSY_MS       keep a CPU busy that long, then leave it alone half as long again
+ *   pressure hog BUSY_MS       keep a CPU busy that long, then leave it alone half as long
  *   pressure faults ROUNDS     fault in pages
  *   pressure execs ROUNDS      fork, and execute /bin/true
  *   pressure reads ROUNDS      read a file of the working directory that is not cached
@@ -280,7 +280,7 @@ static void hog(unsigned long busy_ms)
 	if (sched_setscheduler(0, SCHED_FIFO, &param))
 		die("sched_setscheduler");
 	for (;;) {
-		struct timespec idle = { busy_ms * 3 / 2 / 1000, busy_ms * 3 / 2 % 1000 * 1000000 };
+		struct timespec idle = { busy_ms / 2 / 1000, busy_ms / 2 % 1000 * 1000000 };
 		long long until = now() + busy_ms * 1000000LL;
 
 		while (now() < until)
