@@ -55,7 +55,7 @@ static void put_us(struct journal_entry *entry, const char *name, uint64_t ns)
 	journal_entry_number(entry, name, ns / NS_PER_US);
 }
 
-/* "direct_reclaim", "slab": ALLOCFILT_DIRECT_RECLAIM_SLAB_USEC; a state is named as a group is */
+/* "direct_reclaim", "shrinker_lookup": ALLOCFILT_DIRECT_RECLAIM_SHRINKER_LOOKUP_USEC; a state is named as a group is */
 static void put_phase(struct journal_entry *entry, const char *group, const char *part, uint64_t ns)
 {
 	char name[64];

@@ -40,11 +40,11 @@ static const char style[] =
 	":root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#57606a;--line:#d0d7de;"
 	"--bar:#cfe3f5;--warn:#fff1d6;--q1:#b9d4ec;--q2:#8bbbe0;--q3:#569ace;--q4:#2c75b3;"
 	"--q5:#12447c;--f0:#e6e9ec;--f1:#fddcb9;--f2:#fbc68e;--f3:#f6b26b;--f4:#ef9d4a;"
-	"--rest:#e6e9ec}\n"
+	"--outside:#e6e9ec}\n"
 	"@media(prefers-color-scheme:dark){:root{--bg:#15191e;--fg:#e4e8ec;--soft:#9da7b1;"
 	"--line:#3a424b;--bar:#1e3f5e;--warn:#4a3510;--q1:#1b3550;--q2:#245680;--q3:#3a80b9;"
 	"--q4:#70ade0;--q5:#bfddf8;--f0:#2c333b;--f1:#54351a;--f2:#67411d;--f3:#7a4b1f;--f4:#8a5420;"
-	"--rest:#2c333b}}\n"
+	"--outside:#2c333b}}\n"
 	"*{box-sizing:border-box}\n"
 	"body{margin:0 auto;padding:1rem 1.25rem 3rem;max-width:76rem;background:var(--bg);"
 	"color:var(--fg);font:15px/1.45 system-ui,sans-serif}\n"
@@ -82,7 +82,7 @@ static const char style[] =
 	"font-size:.8rem;line-height:1.5rem;padding:0 .3rem;border:solid var(--bg);"
 	"border-width:0 1px 1px 0;background:var(--f4)}\n"
 	".flame .l0{background:var(--f0)}.flame .l1{background:var(--f1)}.flame .l2{"
-	"background:var(--f2)}.flame .l3{background:var(--f3)}.flame .rest{background:var(--rest)}\n"
+	"background:var(--f2)}.flame .l3{background:var(--f3)}.flame .outside{background:var(--outside)}\n"
 	".d1 th{padding-left:1.2rem!important}.d2 th{padding-left:2.4rem!important}.d3 th{"
 	"padding-left:3.6rem!important}.d4 th{padding-left:4.8rem!important}\n"
 	".vh{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}\n"
@@ -379,8 +379,8 @@ static void html_boxes(struct writer *writer, const struct chain_step *step, uin
 	for (; below && below->ns >= whole / CUT_SHARE; below = below->next) {
 		html_raw(writer, "<li style=\"width:");
 		html_width(writer, below->ns, step->ns);
-		if (level == 2 && !strcmp(below->name, phase_group_names[PHASE_REST].title))
-			html_raw(writer, "\"><span class=\"rest\" title=\"");
+		if (level == 2 && !strcmp(below->name, phase_group_names[PHASE_OUTSIDE].title))
+			html_raw(writer, "\"><span class=\"outside\" title=\"");
 		else
 			html_put(writer, "\"><span class=\"l%u\" title=\"", level);
 		html_text(writer, below->name);

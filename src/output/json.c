@@ -73,11 +73,11 @@ static void json_off_cpu(struct json *json, const struct stall *stall)
 		for (int part = 0; part < phases_parts(group); part++) {
 			const uint64_t *ns = stall->phases.ns[group][part];
 
-			if (phases_part(&stall->phases, group, part) == ns[STATE_RAN])
+			if (phases_part(&stall->phases, group, part) == ns[STATE_RUNNING])
 				continue;
 			json_open(json, NULL, '{');
 			json_place(json, group, part);
-			for (int state = STATE_RAN + 1; state < PHASE_STATES; state++)
+			for (int state = STATE_RUNNING + 1; state < PHASE_STATES; state++)
 				json_some_ns(json, phase_state_names[state].key, ns[state]);
 			json_close(json, '}');
 		}

@@ -487,7 +487,7 @@ static void add_parts(struct line *line, const struct phases *phases, enum phase
 		parts[i] = (struct share){
 			.title = (has_parts ? phase_part_names : phase_state_names)[i].title,
 			.ns = has_parts ? phases_part(phases, group, i) :
-					  phases->ns[group][PART_OWN][i],
+					  phases->ns[group][PART_ITSELF][i],
 		};
 	add_shares(line, parts, (size_t)count, phases_total(phases));
 }
@@ -522,7 +522,7 @@ static void put_where(struct writer *writer, const struct summary_view *view)
 		line_add(&line, "%5u", groups[i].percent);
 		if (phases_is_reclaim(groups[i].group) || view->has_sched)
 			add_parts(&line, phases, groups[i].group);
-		else if (groups[i].group == PHASE_REST)
+		else if (groups[i].group == PHASE_OUTSIDE)
 			line_add(&line, "   not explained; record with --off-cpu to split it");
 		line_put(&line, writer);
 	}

@@ -137,7 +137,7 @@ static void tree_add_states(struct tree_rows *rows, int level, enum phase_group 
 	int state = -1;
 
 	if (!rows->stall || !rows->stall->off_cpu ||
-	    (ns[STATE_RAN] == whole && part != PART_OWN && part != PART_SLAB))
+	    (ns[STATE_RUNNING] == whole && part != PART_ITSELF && part != PART_SHRINKER_LOOKUP))
 		return;
 	while ((state = ranking_next(ns, sizeof(*ns), PHASE_STATES, state)) >= 0 && ns[state]) {
 		tree_add_row(rows, level, ns[state], "%s", phase_state_names[state].title);
@@ -153,7 +153,7 @@ static void tree_add_group(struct tree_rows *rows, enum phase_group group)
 		return;
 	tree_add_row(rows, 0, ns, "%s", phase_group_names[group].title);
 	if (!phases_is_reclaim(group)) {
-		tree_add_states(rows, 1, group, PART_OWN);
+		tree_add_states(rows, 1, group, PART_ITSELF);
 		return;
 	}
 	for (int part = PHASE_PARTS - 1; part >= 0; part--) {
@@ -206,11 +206,12 @@ static void tree_put_row(struct writer *writer, const struct terminal *terminal,
 	line_put(&line, writer);
 }
 
-/* A stall that is nothing but rest needs no row: 100 % says no more than the head. */
-static bool is_rest(const struct stall *stall)
+/* A stall that is nothing but outside reclaim needs no row: 100 % says no more than the head. */
+static bool is_outside(const struct stall *stall)
 {
 	return !phases_off_cpu(&stall->phases) &&
-	       phases_part(&stall->phases, PHASE_REST, PART_OWN) == phases_total(&stall->phases);
+	       phases_part(&stall->phases, PHASE_OUTSIDE, PART_ITSELF) ==
+		       phases_total(&stall->phases);
 }
 
 void tree_rows(struct tree_rows *rows, struct resolver *resolver, const struct phases *phases,
@@ -220,7 +221,7 @@ void tree_rows(struct tree_rows *rows, struct resolver *resolver, const struct p
 	rows->phases = phases;
 	rows->stall = stall;
 	rows->count = 0;
-	if (stall && is_rest(stall))
+	if (stall && is_outside(stall))
 		return;
 	for (int group = 0; group < PHASE_GROUPS; group++)
 		tree_add_group(rows, group);
@@ -307,7 +308,7 @@ void tree_stall(struct writer *writer, const struct terminal *terminal, struct r
 	size_t count;
 
 	tree_put_head(writer, terminal, resolver, named);
-	if (!is_rest(stall))
+	if (!is_outside(stall))
 		tree_put_cause(writer, terminal, resolver, stall);
 	tree_phases(writer, terminal, resolver, &stall->phases, stall);
 	count = resolver_stack(resolver, stall->stack, &frames);
@@ -350,7 +351,7 @@ static int tree_form_stall(struct output *output, const struct named_stall *name
 	struct writer *writer = output->setup.writer;
 
 	tree_stall(writer, output->form, output->setup.resolver, named);
-	if (is_rest(named->stall) && !named->stall->stack)
+	if (is_outside(named->stall) && !named->stall->stack)
 		return writer_status(writer);
 	return writer_put(writer, "\n", 1);
 }

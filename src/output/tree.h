@@ -21,7 +21,7 @@ struct terminal {
 /**
  * tree_stall - write a stall: a line with its facts, its phases as a tree, its stack
  *
- * One of nothing but rest has no tree.
+ * One of nothing but outside reclaim has no tree.
  */
 void tree_stall(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
 		const struct named_stall *named);
@@ -50,7 +50,7 @@ struct tree_rows {
 	struct tree_row row[TREE_ROWS_MAX];
 };
 
-/** tree_rows - the rows of tree_phases(), for another form; none for a stall of nothing but rest */
+/** tree_rows - the rows of tree_phases(), for another form; none for a stall of nothing but outside reclaim */
 void tree_rows(struct tree_rows *rows, struct resolver *resolver, const struct phases *phases,
 	       const struct stall *stall);
 

@@ -14,22 +14,22 @@ const struct phase_name phase_group_names[PHASE_GROUPS] = {
 	[PHASE_DRAIN] = { "draining per-CPU lists", "drain" },
 	[PHASE_SWAP_IN] = { "swap-in", "swap_in" },
 	[PHASE_REFAULT] = { "refault", "refault" },
-	[PHASE_REST] = { "rest", "rest" },
+	[PHASE_OUTSIDE] = { "outside reclaim", "outside" },
 };
 
 const struct phase_name phase_part_names[PHASE_PARTS] = {
-	[PART_OWN] = { "own time", "own" },
+	[PART_ITSELF] = { "reclaim itself", "itself" },
 	[PART_SHRINKERS] = { "shrinkers", "shrinkers" },
-	[PART_SLAB] = { "slab outside of shrinkers", "slab" },
+	[PART_SHRINKER_LOOKUP] = { "shrinker lookup and locks", "shrinker_lookup" },
 	[PART_INACTIVE_LIST] = { "inactive list", "inactive_list" },
 	[PART_ACTIVE_LIST] = { "active list", "active_list" },
-	[PART_SHORT_RUNS] = { "short runs on the lists", "short_runs" },
-	[PART_THROTTLE] = { "throttling sleep", "throttle" },
+	[PART_SHORT_SCANS] = { "short list scans", "short_scans" },
+	[PART_THROTTLED] = { "throttled", "throttled" },
 	[PART_SOFT_LIMIT] = { "soft limit", "soft_limit" },
 };
 
 const struct phase_name phase_state_names[PHASE_STATES] = {
-	[STATE_RAN] = { "ran", "ran" },
+	[STATE_RUNNING] = { "running", "running" },
 	[STATE_WAITED] = { "waiting for a CPU", "cpu_wait" },
 	[STATE_BLOCKED] = { "asleep, uninterruptible", "blocked" },
 	[STATE_SLEPT] = { "asleep", "slept" },
@@ -43,17 +43,17 @@ const struct catalog_role catalog_roles[ROLE_COUNT] = {
 	 * allocation twice.
 	 */
 	[ROLE_PAGE_ALLOCATION] = {
-		"page allocation", "page_allocation", PHASE_REST, PART_OWN, ROLE_NONE,
+		"page allocation", "page_allocation", PHASE_OUTSIDE, PART_ITSELF, ROLE_NONE,
 		{ "__alloc_frozen_pages_noprof", "__alloc_pages_noprof", "__alloc_pages",
 		  "__alloc_pages_nodemask" },
 	},
 	[ROLE_DIRECT_RECLAIM] = {
-		"direct reclaim", "direct_reclaim", PHASE_DIRECT_RECLAIM, PART_OWN, ROLE_NONE,
+		"direct reclaim", "direct_reclaim", PHASE_DIRECT_RECLAIM, PART_ITSELF, ROLE_NONE,
 		{ "try_to_free_pages" },
 		{ "__alloc_pages_slowpath", "__alloc_pages_direct_reclaim", "__perform_reclaim" },
 	},
 	[ROLE_MEMCG_RECLAIM] = {
-		"memcg reclaim", "memcg_reclaim", PHASE_MEMCG_RECLAIM, PART_OWN, ROLE_NONE,
+		"memcg reclaim", "memcg_reclaim", PHASE_MEMCG_RECLAIM, PART_ITSELF, ROLE_NONE,
 		{ "try_to_free_mem_cgroup_pages" },
 		{ "try_charge_memcg", "try_charge", "try_to_free_mem_cgroup_pages" },
 	},
@@ -62,7 +62,7 @@ const struct catalog_role catalog_roles[ROLE_COUNT] = {
 	 * it on 6.1. Its memory waits tell when a task slept or reclaimed there.
 	 */
 	[ROLE_MEMORY_HIGH] = {
-		"memory.high", "memory_high", PHASE_MEMORY_HIGH, PART_OWN, ROLE_NONE,
+		"memory.high", "memory_high", PHASE_MEMORY_HIGH, PART_ITSELF, ROLE_NONE,
 		{ "__mem_cgroup_handle_over_high", "mem_cgroup_handle_over_high" },
 		{ "__mem_cgroup_handle_over_high", "mem_cgroup_handle_over_high", "reclaim_high" },
 	},
@@ -71,21 +71,21 @@ const struct catalog_role catalog_roles[ROLE_COUNT] = {
 		{ "memcg1_soft_limit_reclaim", "mem_cgroup_soft_limit_reclaim" },
 	},
 	[ROLE_NODE] = {
-		"one node's lists", "node_lists", PHASE_OTHER_RECLAIM, PART_OWN, ROLE_NONE,
+		"one node's lists", "node_lists", PHASE_OTHER_RECLAIM, PART_ITSELF, ROLE_NONE,
 		{ "shrink_node" },
 		{ "balance_pgdat" },
 	},
 	[ROLE_NODE_RECLAIM] = {
-		"node reclaim", "node_reclaim", PHASE_NODE_RECLAIM, PART_OWN, ROLE_NONE,
+		"node reclaim", "node_reclaim", PHASE_NODE_RECLAIM, PART_ITSELF, ROLE_NONE,
 		{ "node_reclaim" },
 		{ "node_reclaim", "__node_reclaim" },
 	},
 	[ROLE_DIRECT_THROTTLE] = {
-		"direct reclaim throttled", "direct_reclaim_throttled", PHASE_OTHER_RECLAIM, PART_THROTTLE, ROLE_NONE,
+		"direct reclaim throttled", "direct_reclaim_throttled", PHASE_OTHER_RECLAIM, PART_THROTTLED, ROLE_NONE,
 		{ "throttle_direct_reclaim" },
 	},
 	[ROLE_LRUVEC] = {
-		"one memcg's lists", "memcg_lists", PHASE_OTHER_RECLAIM, PART_SHORT_RUNS, ROLE_NONE,
+		"one memcg's lists", "memcg_lists", PHASE_OTHER_RECLAIM, PART_SHORT_SCANS, ROLE_NONE,
 		{ "shrink_lruvec", "shrink_node_memcg" },
 	},
 	[ROLE_LRUVEC_GENERATIONS] = {
@@ -94,7 +94,7 @@ const struct catalog_role catalog_roles[ROLE_COUNT] = {
 		{ "try_to_shrink_lruvec" },
 	},
 	[ROLE_SLAB] = {
-		"slab", "slab", PHASE_OTHER_RECLAIM, PART_SLAB, ROLE_NONE,
+		"slab", "slab", PHASE_OTHER_RECLAIM, PART_SHRINKER_LOOKUP, ROLE_NONE,
 		{ "shrink_slab" },
 	},
 	[ROLE_ACTIVE_LIST] = {
@@ -111,43 +111,43 @@ const struct catalog_role catalog_roles[ROLE_COUNT] = {
 		{ "evict_folios" },
 	},
 	[ROLE_RECLAIM_THROTTLE] = {
-		"throttling in reclaim", "reclaim_throttle", PHASE_OTHER_RECLAIM, PART_THROTTLE, ROLE_NONE,
+		"throttling in reclaim", "reclaim_throttle", PHASE_OTHER_RECLAIM, PART_THROTTLED, ROLE_NONE,
 		{ "reclaim_throttle", "congestion_wait" },
 	},
 	[ROLE_ZONE_COMPACTION] = {
-		"compaction of a zone", "zone_compaction", PHASE_COMPACTION, PART_OWN, ROLE_NONE,
+		"compaction of a zone", "zone_compaction", PHASE_COMPACTION, PART_ITSELF, ROLE_NONE,
 		{ "compact_zone", "compact_zone_order" },
 		{ "kcompactd", "kcompactd_do_work" },
 	},
 	[ROLE_DIRECT_COMPACTION] = {
-		"direct compaction", "direct_compaction", PHASE_COMPACTION, PART_OWN, ROLE_NONE,
+		"direct compaction", "direct_compaction", PHASE_COMPACTION, PART_ITSELF, ROLE_NONE,
 		{ "try_to_compact_pages" },
 		{ "__alloc_pages_direct_compact" },
 	},
 	[ROLE_OOM_KILLER] = {
-		"OOM killer", "oom_killer", PHASE_OOM, PART_OWN, ROLE_NONE,
+		"OOM killer", "oom_killer", PHASE_OOM, PART_ITSELF, ROLE_NONE,
 		{ "out_of_memory" },
 	},
 	[ROLE_DRAIN] = {
-		"draining per-CPU lists", "drain", PHASE_DRAIN, PART_OWN, ROLE_NONE,
+		"draining per-CPU lists", "drain", PHASE_DRAIN, PART_ITSELF, ROLE_NONE,
 		{ "drain_all_pages" },
 	},
 	[ROLE_SWAP_IN] = {
-		"swap-in", "swap_in", PHASE_SWAP_IN, PART_OWN, ROLE_NONE,
+		"swap-in", "swap_in", PHASE_SWAP_IN, PART_ITSELF, ROLE_NONE,
 		{ "do_swap_page" },
 		{ "swap_readpage", "swap_read_folio", "swap_read_page" },
 	},
 	[ROLE_REFAULT] = {
-		"refault", "refault", PHASE_REFAULT, PART_OWN, ROLE_NONE, { NULL },
+		"refault", "refault", PHASE_REFAULT, PART_ITSELF, ROLE_NONE, { NULL },
 		{ "folio_wait_bit_common", "wait_on_page_bit_common",
 		  "migration_entry_wait_on_locked" },
 	},
 	[ROLE_REFAULT_READ] = {
-		"refault", "refault", PHASE_REFAULT, PART_OWN, ROLE_NONE, { NULL },
+		"refault", "refault", PHASE_REFAULT, PART_ITSELF, ROLE_NONE, { NULL },
 		{ "read_pages", "filemap_read_folio", "submit_bio", "add_ra_bio_pages" },
 	},
 	[ROLE_WAIT] = {
-		"memory wait", "memory_wait", PHASE_OTHER_RECLAIM, PART_OWN, ROLE_NONE, { NULL },
+		"memory wait", "memory_wait", PHASE_OTHER_RECLAIM, PART_ITSELF, ROLE_NONE, { NULL },
 	},
 	[ROLE_SHRINKER] = {
 		"shrinker", "shrinker", PHASE_OTHER_RECLAIM, PART_SHRINKERS, ROLE_NONE, { NULL },

@@ -41,7 +41,7 @@ static int half_state(const struct stall_cause *cause, const struct phases *phas
 			     state++)
 				ns[state] += phases->ns[i][j][state];
 	}
-	for (int state = STATE_RAN + 1; state < STATE_UNKNOWN; state++) {
+	for (int state = STATE_RUNNING + 1; state < STATE_UNKNOWN; state++) {
 		*ret_ns = ns[state];
 		if (is_half(cause, ns[state]))
 			return state;
@@ -50,7 +50,7 @@ static int half_state(const struct stall_cause *cause, const struct phases *phas
 }
 
 /*
- * Two groups at most are half of a stall: the first of equals is the cause, and the rest comes last.
+ * Two groups at most are half of a stall: the first of equals is the cause, and time outside reclaim comes last.
  * Returns the sum of all but @except.
  */
 static inline uint64_t largest_group(const struct phases *phases, int except, int *ret_group,
@@ -121,8 +121,8 @@ static void explain_group(struct stall_cause *cause, const struct stall *stall)
 	state = half_state(cause, phases, group, half, &ns);
 	if (state < 0)
 		return;
-	/* The state of the task explains more than the rest does. */
-	if (group == PHASE_REST) {
+	/* The state of the task explains more than "outside" does. */
+	if (group == PHASE_OUTSIDE) {
 		cause->which = CAUSE_OF_STATE(state);
 		cause->nr_steps = 0;
 	}
@@ -143,7 +143,7 @@ void stall_cause(const struct stall *stall, struct stall_cause *cause)
 		return;
 	}
 	add_group(cause, first, most);
-	if (first != PHASE_REST || phases_off_cpu(phases))
+	if (first != PHASE_OUTSIDE || phases_off_cpu(phases))
 		explain_group(cause, stall);
 }
 
@@ -219,7 +219,7 @@ void cause_text(struct resolver *resolver, const struct stall *stall, char text[
 	if (cause.which == CAUSE_MIXED)
 		snprintf(text + used, STALL_CAUSE_MAX - used, "%snothing is half of it",
 			 used ? "; " : "");
-	else if (cause.which == PHASE_REST)
+	else if (cause.which == PHASE_OUTSIDE)
 		snprintf(text + used, STALL_CAUSE_MAX - used,
 			 ", which no slow run of a traced function explains");
 }

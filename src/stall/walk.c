@@ -98,7 +98,7 @@ static void spend_seen(struct walk *walk, uint64_t from)
 	if (from >= walk->at)
 		return;
 	spend(walk, from, walk->state, 0);
-	walk->state = walk->off_cpu ? STATE_RAN : STATE_UNKNOWN;
+	walk->state = walk->off_cpu ? STATE_RUNNING : STATE_UNKNOWN;
 }
 
 /*
@@ -115,15 +115,15 @@ static void set_work(struct level *level, const struct level *around, const stru
 	}
 	level->reclaim = around->reclaim;
 	/* Nor does a wait for a page tell more than the function that needs it. */
-	if (work->group == PHASE_REST ||
-	    (work->group == PHASE_REFAULT && around->work.group != PHASE_REST)) {
+	if (work->group == PHASE_OUTSIDE ||
+	    (work->group == PHASE_REFAULT && around->work.group != PHASE_OUTSIDE)) {
 		*work = around->work;
 		return;
 	}
 	if (!phases_is_reclaim(work->group))
 		return;
 	if (work->group == PHASE_OTHER_RECLAIM && phases_is_reclaim(around->reclaim.group)) {
-		if (work->part == PART_OWN)
+		if (work->part == PART_ITSELF)
 			*work = around->reclaim;
 		work->group = around->reclaim.group;
 	}
@@ -172,7 +172,7 @@ static void enter_level(struct walk *walk, struct log_entry *entry)
 		.entry = entry,
 		.start = log_start(entry),
 		.end = log_end(entry),
-		.work = { PHASE_REST, PART_OWN, 0, 0 },
+		.work = { PHASE_OUTSIDE, PART_ITSELF, 0, 0 },
 	};
 
 	if (walk->nr_levels > WALK_LEVELS) {
@@ -417,14 +417,14 @@ static void begin_walk(struct walk *walk, uint64_t start, uint64_t end)
 	memset(&walk->sum, 0, offsetof(struct stall_sum, shrinkers));
 	walk->start = start;
 	walk->off_cpu = start >= walk->off_cpu_from;
-	walk->state = walk->off_cpu ? STATE_RAN : STATE_UNKNOWN;
+	walk->state = walk->off_cpu ? STATE_RUNNING : STATE_UNKNOWN;
 	walk->end = walk->at = end;
 	walk->windows = NULL;
 	walk->levels[0] = (struct level){
 		.start = start,
 		.role = ROLE_NONE,
-		.work = { PHASE_REST, PART_OWN, 0, 0 },
-		.reclaim = { PHASE_REST, PART_OWN, 0, 0 },
+		.work = { PHASE_OUTSIDE, PART_ITSELF, 0, 0 },
+		.reclaim = { PHASE_OUTSIDE, PART_ITSELF, 0, 0 },
 	};
 	walk->nr_levels = 1;
 }

@@ -189,11 +189,11 @@ static void keep_longest(struct summary *summary, const struct named_stall *name
 static void keep_most_explained(struct summary *summary, const struct named_stall *named)
 {
 	const struct stall *stall = named->stall;
-	uint64_t rest = phases_part(&stall->phases, PHASE_REST, PART_OWN);
+	uint64_t outside = phases_part(&stall->phases, PHASE_OUTSIDE, PART_ITSELF);
 
-	if (stall->end - stall->start - rest <= summary->explained)
+	if (stall->end - stall->start - outside <= summary->explained)
 		return;
-	summary->explained = stall->end - stall->start - rest;
+	summary->explained = stall->end - stall->start - outside;
 	keep_stall(&summary->most_explained, named);
 }
 

@@ -127,7 +127,7 @@ sub fill_off_cpu
 			fill($row, 0, map { "${_}_ns" } @states[1 .. $#states]);
 			$ran -= $row->{"${_}_ns"} for @states[1 .. $#states];
 			$ran >= 0 or die "$phase: more time off the CPU than in all\n";
-			$row->{ran_ns} = $ran;
+			$row->{running_ns} = $ran;
 			push @{$stall->{off_cpu}}, $row;
 		}
 	}

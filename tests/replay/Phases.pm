@@ -11,26 +11,26 @@ use Exporter 'import';
 use Hash::Util qw(lock_hash);
 use List::Util qw(sum0);
 
-our @EXPORT = qw(@phases @parts @states %title off_cpu state_ns is_only_rest ms percent);
+our @EXPORT = qw(@phases @parts @states %title off_cpu state_ns is_only_outside ms percent);
 
 # In the order of the reports.
 our @phases = qw(direct_reclaim memcg_reclaim node_reclaim other_reclaim compaction memory_high
-	oom_killer drain swap_in refault rest);
-our @parts = qw(soft_limit throttle short_runs active_list inactive_list slab shrinkers own);
-our @states = qw(ran cpu_wait blocked slept off_cpu);
+	oom_killer drain swap_in refault outside);
+our @parts = qw(soft_limit throttled short_scans active_list inactive_list shrinker_lookup shrinkers itself);
+our @states = qw(running cpu_wait blocked slept off_cpu);
 our %title = (
 	direct_reclaim => 'direct reclaim', memcg_reclaim => 'memcg reclaim',
 	node_reclaim => 'node reclaim', other_reclaim => 'reclaim', compaction => 'compaction',
 	memory_high => 'memory.high', oom_killer => 'OOM killer', drain => 'draining per-CPU lists',
 	swap_in => 'swap-in', refault => 'refault',
-	rest => 'rest', mixed => 'nothing is half of it',
+	outside => 'outside reclaim', mixed => 'nothing is half of it',
 
-	soft_limit => 'soft limit', throttle => 'throttling sleep',
-	short_runs => 'short runs on the lists', active_list => 'active list',
-	inactive_list => 'inactive list', slab => 'slab outside of shrinkers',
-	shrinkers => 'shrinkers', own => 'own time',
+	soft_limit => 'soft limit', throttled => 'throttled',
+	short_scans => 'short list scans', active_list => 'active list',
+	inactive_list => 'inactive list', shrinker_lookup => 'shrinker lookup and locks',
+	shrinkers => 'shrinkers', itself => 'reclaim itself',
 
-	ran => 'ran', cpu_wait => 'waiting for a CPU', blocked => 'asleep, uninterruptible',
+	running => 'running', cpu_wait => 'waiting for a CPU', blocked => 'asleep, uninterruptible',
 	slept => 'asleep', off_cpu => 'off the CPU',
 );
 lock_hash(%title);	# a name that is none of these is an error
@@ -55,13 +55,13 @@ sub state_ns
 }
 
 # Is there nothing to say of where the time went?
-sub is_only_rest
+sub is_only_outside
 {
 	my ($stall) = @_;
-	my ($rest) = off_cpu($stall, 'rest');
+	my ($rest) = off_cpu($stall, 'outside');
 
-	return $stall->{phases}{rest}{total_ns} == $stall->{duration_ns} &&
-		(!$rest || $rest->{ran_ns} == $stall->{duration_ns});
+	return $stall->{phases}{outside}{total_ns} == $stall->{duration_ns} &&
+		(!$rest || $rest->{running_ns} == $stall->{duration_ns});
 }
 
 sub ms { sprintf '%d.%03d', $_[0] / 1_000_000, $_[0] / 1000 % 1000 }

@@ -51,7 +51,7 @@ sub add {
 sub add_states {
 	my ($ns, $off_cpu, @frames) = @_;
 
-	for (grep { $off_cpu && $_ ne 'ran' } @states) {
+	for (grep { $off_cpu && $_ ne 'running' } @states) {
 		add($off_cpu->{"${_}_ns"}, @frames, $title{$_});
 		$ns -= $off_cpu->{"${_}_ns"};
 	}

@@ -206,7 +206,7 @@ for my $stall (@stalls) {
 		my $name = "$top\n$title{ $of->{phase} }" . (defined $of->{part} ? "\n$title{ $of->{part} }" : '');
 
 		next if ($of->{part} // '') eq 'shrinkers';
-		$expected{"$name\n$title{$_}"} += $of->{"${_}_ns"} for grep { $_ ne 'ran' } @states;
+		$expected{"$name\n$title{$_}"} += $of->{"${_}_ns"} for grep { $_ ne 'running' } @states;
 	}
 	for my $shrinker (@{ $stall->{shrinkers} }) {
 		$expected{"$top\n$title{ $shrinker->{phase} }\nshrinkers\n$shrinker->{name}"} +=
@@ -320,7 +320,7 @@ for my $i (0 .. $#shown) {
 	wrong("cause of $i: $cause") if index($cause, $stall->{cause_detail} // '') < 0 ||
 		index($cause, $title{ $stall->{cause} }) < 0;
 
-	same("phases of $i", scalar @tops, is_only_rest($stall) ? 0 : scalar grep { $_ } values %phases);
+	same("phases of $i", scalar @tops, is_only_outside($stall) ? 0 : scalar grep { $_ } values %phases);
 	for my $row (@tops) {
 		my ($name, $time) = map { html_text($_) } @{ $row->{children} };
 

@@ -26,7 +26,7 @@ my ($first) = map { /^\s*(\d+)\.(\d{6}) \|/ ? $1 * 1000 + $2 / 1000 : () } lines
 
 my %seconds = (us => 1e-6, ms => 1e-3, s => 1);
 my (@intervals, $end, $shrunk, $shrunk_at_end);
-my %seen = (intervals => {}, end => {});	# what is said of the scheduler and of the rest
+my %seen = (intervals => {}, end => {});	# what is said of the scheduler and of time outside reclaim
 for (lines_of($text_file)) {
 	my $seen = $seen{defined $end ? 'end' : 'intervals'};
 

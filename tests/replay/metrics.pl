@@ -164,7 +164,7 @@ sub expect_phases
 		my %part = %{$phases->{$group}};
 		my $total = delete $part{total_ns};
 
-		$part{own_ns} //= $total;
+		$part{itself_ns} //= $total;
 		for my $key (keys %part) {
 			(my $part = $key) =~ s/_ns$//;
 			expect($name, "group=$group,part=$part", $part{$key}, 1);

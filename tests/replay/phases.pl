@@ -55,18 +55,18 @@ my %group_of_wait = (
 	memory_wait => 'other_reclaim',
 );
 my %part_of = (
-	shrink_slab => 'slab', shrink_active_list => 'active_list',
+	shrink_slab => 'shrinker_lookup', shrink_active_list => 'active_list',
 	shrink_inactive_list => 'inactive_list', evict_folios => 'inactive_list',
 	try_to_shrink_lruvec => 'inactive_list', shrink_lruvec => 'inactive_list',
-	shrink_node_memcg => 'inactive_list', reclaim_throttle => 'throttle',
-	throttle_direct_reclaim => 'throttle', congestion_wait => 'throttle',
+	shrink_node_memcg => 'inactive_list', reclaim_throttle => 'throttled',
+	throttle_direct_reclaim => 'throttled', congestion_wait => 'throttled',
 	mem_cgroup_soft_limit_reclaim => 'soft_limit', memcg1_soft_limit_reclaim => 'soft_limit',
 );
 my %of_reclaim = (shrink_node => 1);
 my %has_parts = map { $_ => 1 } qw(direct_reclaim memcg_reclaim node_reclaim other_reclaim);
 
-# Where the inactive list has a function of its own, the rest of a memcg's lists are short runs.
-@part_of{qw(shrink_lruvec shrink_node_memcg)} = ('short_runs') x 2
+# Where the inactive list has a function of its own, the time of a memcg's lists is short scans.
+@part_of{qw(shrink_lruvec shrink_node_memcg)} = ('short_scans') x 2
 	if grep { /^shrink_inactive_list\b/ } lines_of($text_file =~ s/trace\.txt$/set_ftrace_filter/r);
 
 my %pending;	# task => nodes without the one around them, in the order of the text
@@ -236,15 +236,15 @@ sub place_in {
 		my $reason = $group_of_wait{$node->{wait}{reason}} // $node->{wait}{reason};
 
 		# Who needs the page says more.
-		return ($group, $part) if $reason eq 'refault' && $group ne 'rest' ||
+		return ($group, $part) if $reason eq 'refault' && $group ne 'outside' ||
 					  $reason eq 'other_reclaim' && $has_parts{$group};
-		return ($reason, 'own');
+		return ($reason, 'itself');
 	}
 	return ($has_parts{$group} ? $group : 'other_reclaim', 'shrinkers') if $node->{pair};
 
-	return ($group_of{$name}, 'own') if $group_of{$name};
+	return ($group_of{$name}, 'itself') if $group_of{$name};
 	return ($has_parts{$group} ? $group : 'other_reclaim', $part_of{$name}) if $part_of{$name};
-	return ('other_reclaim', 'own') if $of_reclaim{$name} && !$has_parts{$group};
+	return ('other_reclaim', 'itself') if $of_reclaim{$name} && !$has_parts{$group};
 	return ($group, $part);
 }
 
@@ -286,7 +286,7 @@ sub said {
 				$said{"$group/" . $key =~ s/_ns$//r} = $times->{$key};
 			}
 		} else {
-			$said{"$group/own"} = $times->{total_ns};
+			$said{"$group/itself"} = $times->{total_ns};
 		}
 	}
 	return \%said;
@@ -384,7 +384,7 @@ sub check_facts {
 sub state_step {
 	my ($stall, $whole, $group, $part) = @_;
 
-	for my $state (grep { $_ ne 'ran' } @states) {
+	for my $state (grep { $_ ne 'running' } @states) {
 		my $ns = state_ns($state, off_cpu($stall, $group, $part));
 
 		return [$state, $ns] if $ns && 2 * $ns >= $whole;
@@ -410,7 +410,7 @@ sub chain {
 		map { m{^$first/(.*)} ? $1 : () } keys %$sum;
 	my $half = $has_parts{$first} && 2 * $sum->{"$first/$part"} >= $whole;
 	my $state = state_step($stall, $whole, $first, $half ? $part : undef);
-	return ($state->[0], $state) if $first eq 'rest' && $state;
+	return ($state->[0], $state) if $first eq 'outside' && $state;
 	return ($first, [$first, $group{$first}], $half ? [$part, $sum->{"$first/$part"}] : (),
 		$state && !($half && $part eq 'shrinkers') ? $state : ());
 }
@@ -526,7 +526,7 @@ sub states_by_text {
 
 	for my $span (@$spans) {
 		my ($left, $woken, $came, $state) = @$span;
-		my $place = innermost($root, 'rest', 'own', ($left + $came) / 2);
+		my $place = innermost($root, 'outside', 'itself', ($left + $came) / 2);
 
 		$states{"$place/$state"} += ($woken - $left) * 1000;
 		$states{"$place/cpu_wait"} += ($came - $woken) * 1000;
@@ -539,9 +539,9 @@ sub states_said {
 	my %said;
 
 	for my $row (@{$stall->{off_cpu}}) {
-		my $place = "$row->{phase}/" . ($row->{part} // 'own');
+		my $place = "$row->{phase}/" . ($row->{part} // 'itself');
 
-		$said{"$place/$_"} = $row->{"${_}_ns"} for grep { $_ ne 'ran' } @states;
+		$said{"$place/$_"} = $row->{"${_}_ns"} for grep { $_ ne 'running' } @states;
 	}
 	return \%said;
 }
@@ -562,7 +562,7 @@ sub differences {
 	my ($root, $stall, $spans) = @_;
 	my (%sum, %shrinkers);
 
-	spread($root, 'rest', 'own', \%sum, \%shrinkers);
+	spread($root, 'outside', 'itself', \%sum, \%shrinkers);
 	my $error = 100 + 2 * delete $sum{error};
 	my @differing = differing(said($stall), \%sum, $error);
 	# Edges of the text are as late as records are.
@@ -645,7 +645,7 @@ sub compare {
 		   (($stall->{incomplete_reason} // '') eq 'in_progress');
 	check_facts($root, $stall, $what);
 	wrong("$what: $_->[0] is $_->[1] ns, by the text $_->[2] (+-$_->[3])") for @$differing;
-	$apart += grep { $said->{$_} && $_ ne 'rest/own' } keys %$said;
+	$apart += grep { $said->{$_} && $_ ne 'outside/itself' } keys %$said;
 	$split += grep { $_ } values %{states_said($stall)} if $spans;
 	$compared++;
 }
@@ -768,7 +768,7 @@ for my $left (map { @$_ } values %stalls) {
 	wrong("the text has no such stall: ", encode_json($left));
 }
 
-finish("$compared stalls, $apart times in phases other than the rest, $causes causes, $named with a detail, agree, ",
+finish("$compared stalls, $apart times in phases other than outside reclaim, $causes causes, $named with a detail, agree, ",
 	@waits ? @waits . ' memory waits, ' : '',
 	$split ? "$split times off the CPU, " : '',
 	$moved ? "$moved records late, " : '',

@@ -25,7 +25,7 @@ my @stalls = grep { $_->{type} eq 'stall' && @{$_->{stack}} } json_lines($file);
 my %seen = (direct_reclaim => 0);
 for my $stall (@stalls) {
 	my %has = map { s/\..*//r => 1 } @{$stall->{stack}};
-	my @took = grep { $_ ne 'rest' && $stall->{phases}{$_}{total_ns} } keys %{$stall->{phases}};
+	my @took = grep { $_ ne 'outside' && $stall->{phases}{$_}{total_ns} } keys %{$stall->{phases}};
 	# Compaction that was too short for a phase may have left the stack.
 	@took = () if $stall->{compaction_attempts};
 	# A memory wait has the title of its reason in place of a function.

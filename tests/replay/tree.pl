@@ -81,7 +81,7 @@ sub state_rows {
 	for my $of (off_cpu($stall, $group, $part)) {
 		my %ns = map { $_ => $of->{"${_}_ns"} } @states;
 
-		next if $ns{ran} == sum0(values %ns) && $part !~ /^(?:|own|slab)$/;
+		next if $ns{running} == sum0(values %ns) && $part !~ /^(?:|itself|shrinker_lookup)$/;
 		for my $state (sort { $ns{$b} <=> $ns{$a} } grep { $ns{$_} } @states) {
 			my $shown = 0;
 
@@ -104,8 +104,8 @@ sub cause_of {
 
 	return "   cause: $stall->{cause_detail}; $title{mixed}" if $cause eq 'mixed';
 	my $whole = $stall->{duration_ns};
-	# A state is the cause of what is rest, or of all where no phase is half.
-	my @off_cpu = off_cpu($stall, $stall->{phases}{rest}{total_ns} * 2 >= $whole ? 'rest' : ());
+	# A state is the cause of what is outside reclaim, or of all where no phase is half.
+	my @off_cpu = off_cpu($stall, $stall->{phases}{outside}{total_ns} * 2 >= $whole ? 'outside' : ());
 	my $ns = $stall->{phases}{$cause} ? $stall->{phases}{$cause}{total_ns} : state_ns($cause, @off_cpu);
 	my $text = "   cause: $title{$cause} " . percent($ns, $whole) . ' %';
 	my $share = int($ns * 10000 / $whole) / 10000;
@@ -113,7 +113,7 @@ sub cause_of {
 	wrong("cause_share $stall->{cause_share}, by the phases $share")
 		if abs($share - $stall->{cause_share}) > 1e-9;
 	$text .= ": $stall->{cause_detail}" if defined $stall->{cause_detail};
-	$text .= ', which no slow run of a traced function explains' if $cause eq 'rest';
+	$text .= ', which no slow run of a traced function explains' if $cause eq 'outside';
 	return $text;
 }
 
@@ -165,7 +165,7 @@ sub rows_of {
 			push @rows, $part eq 'shrinkers' ? shrinker_rows($stall, $group)
 							 : state_rows($stall, 2, $group, $part);
 		}
-		push @rows, state_rows($stall, 1, $group, '') unless defined $phase->{own_ns};
+		push @rows, state_rows($stall, 1, $group, '') unless defined $phase->{itself_ns};
 	}
 	return @rows;
 }
@@ -181,7 +181,7 @@ sub next_is {
 }
 
 for my $stall (@stalls) {
-	my $alone = is_only_rest($stall);
+	my $alone = is_only_outside($stall);
 
 	last if @wrong;
 	next_is(head_of($stall));

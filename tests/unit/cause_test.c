@@ -49,9 +49,9 @@ static void cause_is(const char *key, unsigned int share, const char *text, cons
 
 TEST(test_chain)
 {
-	add(PHASE_DIRECT_RECLAIM, PART_INACTIVE_LIST, STATE_RAN, 700);
-	add(PHASE_DIRECT_RECLAIM, PART_OWN, STATE_RAN, 100);
-	add(PHASE_REST, PART_OWN, STATE_RAN, 200);
+	add(PHASE_DIRECT_RECLAIM, PART_INACTIVE_LIST, STATE_RUNNING, 700);
+	add(PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, 100);
+	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 200);
 	cause_is("direct_reclaim", 8000, "direct reclaim 80 %: inactive list 70 %",
 		 "inactive list 70 %");
 }
@@ -59,21 +59,22 @@ TEST(test_chain)
 /* A half is enough, and one ns less is not: of the stall, not of the step before. */
 TEST(test_half)
 {
-	add(PHASE_COMPACTION, PART_OWN, STATE_RAN, 500);
-	add(PHASE_REST, PART_OWN, STATE_RAN, 500);
+	add(PHASE_COMPACTION, PART_ITSELF, STATE_RUNNING, 500);
+	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 500);
 	cause_is("compaction", 5000, "compaction 50 %", "");
-	add(PHASE_REST, PART_OWN, STATE_RAN, 1);
-	cause_is("rest", 5004, "rest 50 %, which no slow run of a traced function explains", "");
-	add(PHASE_MEMCG_RECLAIM, PART_ACTIVE_LIST, STATE_RAN, 2);
-	cause_is("mixed", 4995, "rest 49 %, compaction 49 %; nothing is half of it",
-		 "rest 49 %, compaction 49 %");
+	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 1);
+	cause_is("outside", 5004,
+		 "outside reclaim 50 %, which no slow run of a traced function explains", "");
+	add(PHASE_MEMCG_RECLAIM, PART_ACTIVE_LIST, STATE_RUNNING, 2);
+	cause_is("mixed", 4995, "outside reclaim 49 %, compaction 49 %; nothing is half of it",
+		 "outside reclaim 49 %, compaction 49 %");
 }
 
 TEST(test_part_below_half)
 {
-	add(PHASE_MEMCG_RECLAIM, PART_THROTTLE, STATE_RAN, 499);
-	add(PHASE_MEMCG_RECLAIM, PART_ACTIVE_LIST, STATE_RAN, 499);
-	add(PHASE_COMPACTION, PART_OWN, STATE_RAN, 2);
+	add(PHASE_MEMCG_RECLAIM, PART_THROTTLED, STATE_RUNNING, 499);
+	add(PHASE_MEMCG_RECLAIM, PART_ACTIVE_LIST, STATE_RUNNING, 499);
+	add(PHASE_COMPACTION, PART_ITSELF, STATE_RUNNING, 2);
 	cause_is("memcg_reclaim", 9980, "memcg reclaim 100 %", "");
 }
 
@@ -82,8 +83,8 @@ TEST(test_shrinker)
 	stall.nr_shrinkers = 2;
 	shrinkers[0].ns = 520;
 	shrinkers[1].ns = 600; /* of another group */
-	add(PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RAN, 900);
-	add(PHASE_DIRECT_RECLAIM, PART_SLAB, STATE_RAN, 100);
+	add(PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RUNNING, 900);
+	add(PHASE_DIRECT_RECLAIM, PART_SHRINKER_LOOKUP, STATE_RUNNING, 100);
 	cause_is("direct_reclaim", 10000, "direct reclaim 100 %: shrinkers 90 %: 0xa[vda] 52 %",
 		 "shrinkers 90 %: 0xa[vda] 52 %");
 	/* What took 0.02 ms of 230 ms is no cause. */
@@ -93,32 +94,33 @@ TEST(test_shrinker)
 
 TEST(test_states)
 {
-	add(PHASE_COMPACTION, PART_OWN, STATE_BLOCKED, 600);
-	add(PHASE_COMPACTION, PART_OWN, STATE_RAN, 300);
-	add(PHASE_REST, PART_OWN, STATE_WAITED, 100);
+	add(PHASE_COMPACTION, PART_ITSELF, STATE_BLOCKED, 600);
+	add(PHASE_COMPACTION, PART_ITSELF, STATE_RUNNING, 300);
+	add(PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 100);
 	cause_is("compaction", 9000, "compaction 90 %: asleep, uninterruptible 60 %",
 		 "asleep, uninterruptible 60 %");
-	add(PHASE_REST, PART_OWN, STATE_WAITED, 1400);
+	add(PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 1400);
 	cause_is("cpu_wait", 6250, "waiting for a CPU 63 %", "");
 }
 
 /* Waiting that is half only in all phases together. */
 TEST(test_state_of_all)
 {
-	add(PHASE_COMPACTION, PART_OWN, STATE_WAITED, 300);
-	add(PHASE_COMPACTION, PART_OWN, STATE_RAN, 100);
-	add(PHASE_OOM, PART_OWN, STATE_WAITED, 300);
-	add(PHASE_REST, PART_OWN, STATE_RAN, 300);
+	add(PHASE_COMPACTION, PART_ITSELF, STATE_WAITED, 300);
+	add(PHASE_COMPACTION, PART_ITSELF, STATE_RUNNING, 100);
+	add(PHASE_OOM, PART_ITSELF, STATE_WAITED, 300);
+	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 300);
 	cause_is("cpu_wait", 6000, "waiting for a CPU 60 %", "");
 }
 
 TEST(test_mixed)
 {
-	add(PHASE_DRAIN, PART_OWN, STATE_RAN, 400);
-	add(PHASE_OOM, PART_OWN, STATE_RAN, 250);
-	add(PHASE_REST, PART_OWN, STATE_RAN, 350);
-	cause_is("mixed", 4000, "draining per-CPU lists 40 %, rest 35 %; nothing is half of it",
-		 "draining per-CPU lists 40 %, rest 35 %");
+	add(PHASE_DRAIN, PART_ITSELF, STATE_RUNNING, 400);
+	add(PHASE_OOM, PART_ITSELF, STATE_RUNNING, 250);
+	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 350);
+	cause_is("mixed", 4000,
+		 "draining per-CPU lists 40 %, outside reclaim 35 %; nothing is half of it",
+		 "draining per-CPU lists 40 %, outside reclaim 35 %");
 }
 
 TEST(test_nothing)

@@ -36,9 +36,9 @@ static void stall(uint64_t slab, uint64_t a, uint64_t b, uint64_t rest, bool wit
 	};
 	const struct named_stall named = { .stall = &one, .name = "t", .function = "f" };
 
-	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RAN, slab);
-	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_RAN, 10);
-	phases_spend(&one.phases, PHASE_REST, PART_OWN, STATE_RAN, rest);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RUNNING, slab);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, 10);
+	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, rest);
 	chains_stall(chains, &resolver, &named, with_stack);
 }
 
@@ -75,7 +75,7 @@ UNIT_TEST(test_sums)
 	stall(0, 0, 0, 8, false);
 	assert_int_equal(chains_dropped(chains), 0);
 	chains_are("  136( page allocation 136( direct reclaim 120( shrinkers 90( 0xa 50 0xb 25)"
-		   " own time 30) rest 16))");
+		   " reclaim itself 30) outside reclaim 16))");
 }
 
 UNIT_TEST(test_stacks)
@@ -83,25 +83,26 @@ UNIT_TEST(test_stacks)
 	set_up(100);
 	stall(0, 0, 0, 20, true);
 	stall(0, 0, 0, 5, false);
-	chains_are("  45( t 30( 0x10 30( 0x20 30( 0x30 30( f 30( rest 20"
-		   " direct reclaim 10( own time 10))))))"
-		   " page allocation 15( direct reclaim 10( own time 10) rest 5))");
+	chains_are(
+		"  45( t 30( 0x10 30( 0x20 30( 0x30 30( f 30( outside reclaim 20"
+		" direct reclaim 10( reclaim itself 10))))))"
+		" page allocation 15( direct reclaim 10( reclaim itself 10) outside reclaim 5))");
 }
 
 /* Without room for b a chain is cut at slab, without room for shrinkers before it: nothing moves. */
 UNIT_TEST(test_limit)
 {
-	set_up(6); /* root, page allocation, direct reclaim, own time, slab, a */
+	set_up(6); /* root, page allocation, direct reclaim, reclaim itself, slab, a */
 	stall(50, 20, 25, 7, false);
 	assert_int_equal(chains_dropped(chains), 2);
 	stall(50, 20, 25, 7, false);
 	assert_int_equal(chains_dropped(chains), 4);
 	chains_are(
-		"  134( page allocation 134( direct reclaim 120( shrinkers 100( 0xa 40) own time 20)))");
+		"  134( page allocation 134( direct reclaim 120( shrinkers 100( 0xa 40) reclaim itself 20)))");
 	set_up(4);
 	stall(50, 20, 25, 0, false);
 	assert_int_equal(chains_dropped(chains), 1);
-	chains_are("  60( page allocation 60( direct reclaim 60( own time 10)))");
+	chains_are("  60( page allocation 60( direct reclaim 60( reclaim itself 10)))");
 }
 
 /* An interrupt is not the work of the task that it interrupted, whose name it has. */
@@ -110,7 +111,7 @@ UNIT_TEST(test_interrupt)
 	struct stall one = { .role = ROLE_NONE, .key.kind = OWNER_HARDIRQ };
 	const struct named_stall named = { .stall = &one, .name = "t", .function = "f" };
 
-	phases_spend(&one.phases, PHASE_COMPACTION, PART_OWN, STATE_RAN, 3);
+	phases_spend(&one.phases, PHASE_COMPACTION, PART_ITSELF, STATE_RUNNING, 3);
 	set_up(100);
 	chains_stall(chains, &resolver, &named, true);
 	chains_are("  3( (interrupt) 3( f 3( compaction 3)))");
@@ -125,7 +126,7 @@ UNIT_TEST(test_functions)
 
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	phases_spend(&one.phases, PHASE_COMPACTION, PART_OWN, STATE_RAN, 3);
+	phases_spend(&one.phases, PHASE_COMPACTION, PART_ITSELF, STATE_RUNNING, 3);
 	set_up(100);
 	chains_stall(chains, &resolver, &named, false);
 	named.function = longest;

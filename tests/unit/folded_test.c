@@ -30,7 +30,7 @@ UNIT_TEST(test_limit)
 		const struct named_stall named = { .stall = &stall, .name = name, .function = "f" };
 
 		snprintf(name, sizeof(name), "%d", i);
-		phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_RAN,
+		phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING,
 			     i ? 1000 + (uint64_t)i : LARGE);
 		assert_int_equal(output_stall(output, &named), 0);
 	}
@@ -44,12 +44,12 @@ UNIT_TEST(test_limit)
 		assert_int_equal(sscanf(strrchr(line, ' '), "%llu", &ns), 1);
 		sum += ns;
 		lines++;
-		assert_non_null(strstr(line, ";f;rest "));
+		assert_non_null(strstr(line, ";f;outside reclaim "));
 		if (!strncmp(line, "[others];", strlen("[others];")))
 			of_others += ns;
 		/* The largest, and the one that came last. */
-		seen += !strcmp(line, "0;f;rest 1000000000\n") ||
-			!strcmp(line, "19999;f;rest 20999\n");
+		seen += !strcmp(line, "0;f;outside reclaim 1000000000\n") ||
+			!strcmp(line, "19999;f;outside reclaim 20999\n");
 	}
 	fclose(file);
 	assert_int_equal(seen, 2);

@@ -101,7 +101,7 @@ static void put_stall(int tid, uint64_t ns, bool background)
 		.background = background,
 	};
 
-	phases_spend(&stall.phases, group_of_stalls, PART_OWN, STATE_RAN, ns);
+	phases_spend(&stall.phases, group_of_stalls, PART_ITSELF, STATE_RUNNING, ns);
 	summary_stall(view.summary, &named);
 	if (!background)
 		units_stall(view.units, &named);
@@ -403,7 +403,7 @@ TEST(test_held_back)
 	assert_string_equal(
 		fake_value(&entry, "MESSAGE"),
 		"10 more stalls in the last 60 s, of 3.2 s in all, held back; the worst: "
-		"task[2]: page allocation stalled 1.5 s: direct reclaim 100 %: own time 100 %; "
+		"task[2]: page allocation stalled 1.5 s: direct reclaim 100 %: reclaim itself 100 %; "
 		"order 2 GFP_KERNEL");
 	assert_string_equal(fake_value(&entry, "PRIORITY"), "3");
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_HELD_BACK"), 10);

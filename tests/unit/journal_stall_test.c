@@ -63,10 +63,10 @@ static int make_stall(void **state)
 		.nr_shrinkers = 3,
 		.role = ROLE_PAGE_ALLOCATION,
 	};
-	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_RAN, 8200 * US);
-	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RAN, 3000 * US);
-	phases_spend(&stall.phases, PHASE_COMPACTION, PART_OWN, STATE_RAN, 1100 * US);
-	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_RAN, 500 * US);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, 8200 * US);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RUNNING, 3000 * US);
+	phases_spend(&stall.phases, PHASE_COMPACTION, PART_ITSELF, STATE_RUNNING, 1100 * US);
+	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 500 * US);
 	task_info = (struct task_info){ .tid = 812,
 					.pid = 812,
 					.process = "nginx",
@@ -87,7 +87,7 @@ static void message_is(const char *expected)
 	assert_string_equal(message, expected);
 }
 
-#define USUAL "[812]: page allocation stalled 12.8 ms: direct reclaim 88 %: own time 64 %; "
+#define USUAL "[812]: page allocation stalled 12.8 ms: direct reclaim 88 %: reclaim itself 64 %; "
 
 #define TEST(function) UNIT_TEST_WITH(function, make_stall, NULL)
 
@@ -101,23 +101,24 @@ TEST(test_message)
 	message_is("nginx" USUAL "incomplete: older records were dropped");
 }
 
-TEST(test_message_of_the_rest)
+TEST(test_message_outside_reclaim)
 {
-	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_RAN] = 2000 * US;
-	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SHRINKERS][STATE_RAN] = 0;
-	stall.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = 9700 * US;
-	message_is("nginx[812]: page allocation stalled 12.8 ms: rest 76 %, "
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_ITSELF][STATE_RUNNING] = 2000 * US;
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SHRINKERS][STATE_RUNNING] = 0;
+	stall.phases.ns[PHASE_OUTSIDE][PART_ITSELF][STATE_RUNNING] = 9700 * US;
+	message_is("nginx[812]: page allocation stalled 12.8 ms: outside reclaim 76 %, "
 		   "which no slow run of a traced function explains; order 0 GFP_KERNEL");
-	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_RAN] = 5400 * US;
-	stall.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = 6300 * US;
-	message_is("nginx[812]: page allocation stalled 12.8 ms: rest 49 %, direct reclaim 42 %; "
-		   "nothing is half of it; order 0 GFP_KERNEL");
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_ITSELF][STATE_RUNNING] = 5400 * US;
+	stall.phases.ns[PHASE_OUTSIDE][PART_ITSELF][STATE_RUNNING] = 6300 * US;
+	message_is(
+		"nginx[812]: page allocation stalled 12.8 ms: outside reclaim 49 %, direct reclaim 42 %; "
+		"nothing is half of it; order 0 GFP_KERNEL");
 }
 
 TEST(test_message_of_others)
 {
 	memset(&stall.phases, 0, sizeof(stall.phases));
-	phases_spend(&stall.phases, PHASE_OTHER_RECLAIM, PART_OWN, STATE_RAN, 12800 * US);
+	phases_spend(&stall.phases, PHASE_OTHER_RECLAIM, PART_ITSELF, STATE_RUNNING, 12800 * US);
 	stall.order = -1;
 	stall.gfp_names = "";
 	stall.role = ROLE_NONE;
@@ -125,11 +126,11 @@ TEST(test_message_of_others)
 	stall.tid = 815;
 	named.name = "worker";
 	message_is(
-		"worker[815] of nginx[812]: my_function stalled 12.8 ms: reclaim 100 %: own time 100 %");
+		"worker[815] of nginx[812]: my_function stalled 12.8 ms: reclaim 100 %: reclaim itself 100 %");
 	stall.key.kind = OWNER_SOFTIRQ;
 	stall.role = ROLE_MEMORY_HIGH;
 	message_is(
-		"interrupt on CPU 3: memory.high stalled 12.8 ms: reclaim 100 %: own time 100 %");
+		"interrupt on CPU 3: memory.high stalled 12.8 ms: reclaim 100 %: reclaim itself 100 %");
 }
 
 /* Names of any bytes still make one line of valid UTF-8. */
@@ -189,7 +190,7 @@ TEST(test_fields)
 	text_is("ALLOCFILT_ROLE", "page allocation");
 	number_is("ALLOCFILT_LATENCY_USEC", 12800);
 	number_is("ALLOCFILT_DIRECT_RECLAIM_USEC", 11200);
-	number_is("ALLOCFILT_DIRECT_RECLAIM_OWN_USEC", 8200);
+	number_is("ALLOCFILT_DIRECT_RECLAIM_ITSELF_USEC", 8200);
 	number_is("ALLOCFILT_DIRECT_RECLAIM_SHRINKERS_USEC", 3000);
 	LACKS("ALLOCFILT_DIRECT_RECLAIM_THROTTLE_USEC");
 	number_is("ALLOCFILT_MEMCG_RECLAIM_USEC", 0);
@@ -199,8 +200,8 @@ TEST(test_fields)
 	number_is("ALLOCFILT_MEMORY_HIGH_USEC", 0);
 	number_is("ALLOCFILT_OOM_KILLER_USEC", 0);
 	number_is("ALLOCFILT_DRAIN_USEC", 0);
-	number_is("ALLOCFILT_REST_USEC", 500);
-	LACKS("ALLOCFILT_REST_OWN_USEC");
+	number_is("ALLOCFILT_OUTSIDE_USEC", 500);
+	LACKS("ALLOCFILT_OUTSIDE_ITSELF_USEC");
 	number_is("ALLOCFILT_ORDER", 0);
 	text_is("ALLOCFILT_GFP", "GFP_KERNEL");
 	text_is("ALLOCFILT_SHRINKER", "super_cache_scan[vda]");
@@ -213,7 +214,7 @@ TEST(test_fields)
 	number_is("ALLOCFILT_CPU", 3);
 	number_is("ALLOCFILT_INCOMPLETE", 0);
 	text_is("ALLOCFILT_CAUSE", "direct_reclaim");
-	text_is("ALLOCFILT_CAUSE_DETAIL", "own time 64 %");
+	text_is("ALLOCFILT_CAUSE_DETAIL", "reclaim itself 64 %");
 	number_is("ALLOCFILT_CAUSE_PERCENT", 88); /* 11.2 of 12.8 ms is 87.5 %, as in the message */
 	LACKS("ALLOCFILT_CPU_WAIT_USEC", "ALLOCFILT_SLEPT_IN");
 	LACKS("ALLOCFILT_TIME", "ALLOCFILT_STACK", "ALLOCFILT_MEMCG", "ALLOCFILT_INTERRUPT",
@@ -230,11 +231,12 @@ TEST(test_off_cpu)
 	stall.off_cpu = true;
 	stall.sleeps = &sleep;
 	stall.nr_sleeps = 1;
-	phases_spend(&stall.phases, PHASE_COMPACTION, PART_OWN, STATE_WAITED, 4000000);
-	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_BLOCKED, 3000000);
-	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SLAB, STATE_BLOCKED, 1000);
-	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_SLEPT, 2000);
-	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_OFF, 9000);
+	phases_spend(&stall.phases, PHASE_COMPACTION, PART_ITSELF, STATE_WAITED, 4000000);
+	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_BLOCKED, 3000000);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKER_LOOKUP, STATE_BLOCKED,
+		     1000);
+	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_SLEPT, 2000);
+	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_OFF, 9000);
 	read_fields();
 	number_is("ALLOCFILT_CPU_WAIT_USEC", 4000);
 	number_is("ALLOCFILT_BLOCKED_USEC", 3001);
@@ -266,7 +268,7 @@ TEST(test_ended)
 	LACKS("ALLOCFILT_PID", "ALLOCFILT_CGROUP", "OBJECT_SYSTEMD_UNIT");
 	number_is("ALLOCFILT_ENDED", 1);
 	message_is("nginx[812] (cgroup unknown: it had ended): page allocation stalled 12.8 ms: "
-		   "direct reclaim 88 %: own time 64 %; order 0 GFP_KERNEL");
+		   "direct reclaim 88 %: reclaim itself 64 %; order 0 GFP_KERNEL");
 	LACKS("ALLOCFILT_CGROUP_SOURCE");
 	task_info.source = "parent";
 	strcpy(task_info.cgroup, "/system.slice/web.service");
@@ -274,7 +276,7 @@ TEST(test_ended)
 	text_is("ALLOCFILT_CGROUP_SOURCE", "parent");
 	text_is("OBJECT_SYSTEMD_UNIT", "web.service");
 	message_is("nginx[812] (cgroup from parent: it had ended): page allocation "
-		   "stalled 12.8 ms: direct reclaim 88 %: own time 64 %; order 0 GFP_KERNEL");
+		   "stalled 12.8 ms: direct reclaim 88 %: reclaim itself 64 %; order 0 GFP_KERNEL");
 	task_info.source = NULL;
 	task_info.ended = false;
 	read_fields();
@@ -351,7 +353,7 @@ TEST(test_longest)
 	memset(&stall.phases, 0, sizeof(stall.phases));
 	for (int group = 0; group < PHASE_GROUPS; group++)
 		for (int part = 0; part < PHASE_PARTS; part++)
-			phases_spend(&stall.phases, group, part, STATE_RAN, 100000000000 * MS);
+			phases_spend(&stall.phases, group, part, STATE_RUNNING, 100000000000 * MS);
 	stall.start = 1;
 	stall.end = UINT64_MAX;
 	stall.order = 10;

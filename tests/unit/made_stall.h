@@ -21,7 +21,7 @@
  *	"stack 120 in=5", "lost 150 cpu=1", "lostall 150", "stop 150", "time 150", "flush 200"
  *
  * A number and a colon before it are another task than 7, "h:", "s:" and "n:" the interrupts of a
- * CPU; "cpu=1" is at the end of any item. Stalls are noted as "7:100-300/2? direct.slab=50 rest=150":
+ * CPU; "cpu=1" is at the end of any item. Stalls are noted as "7:100-300/2? direct.slab=50 outside=150":
  * its task, depth, "?" for incomplete and phases, which "~D" follows where the task did not run.
  * Memory waits are noted as "w7:100-200=refault", with "?" if they were in progress.
  */
@@ -182,7 +182,7 @@ static inline void note_phases(const struct stall *stall)
 {
 	static const char *const groups[] = {
 		"direct", "memcg", "node", "reclaim", "compaction", "high",
-		"oom",	  "drain", "swap", "refault", "rest",
+		"oom",	  "drain", "swap", "refault", "outside",
 	};
 	static const char *const parts[] = {
 		"", ".shrinkers", ".slab", ".inactive", ".active", ".short", ".throttle", ".soft",

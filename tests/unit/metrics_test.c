@@ -85,7 +85,7 @@ static void stall_of(const char *cgroup, int role, uint64_t ns, enum phase_group
 	};
 
 	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", cgroup);
-	phases_spend(&one.phases, group, PART_SLAB, STATE_RAN, ns);
+	phases_spend(&one.phases, group, PART_SHRINKER_LOOKUP, STATE_RUNNING, ns);
 	summary_stall(view.summary, &named);
 	if (!named.background)
 		units_stall(view.units, &named);
@@ -167,12 +167,12 @@ static void print_all(void)
 	stall(ROLE_PAGE_ALLOCATION, 16000, PHASE_DIRECT_RECLAIM);
 	stall(ROLE_PAGE_ALLOCATION, 16001, PHASE_DIRECT_RECLAIM);
 	stall(ROLE_DIRECT_RECLAIM, 100 * SECOND, PHASE_DIRECT_RECLAIM);
-	stall_of("/b\"c", ROLE_PAGE_ALLOCATION, 2 * SECOND, PHASE_REST);
+	stall_of("/b\"c", ROLE_PAGE_ALLOCATION, 2 * SECOND, PHASE_OUTSIDE);
 	stall(ROLE_NODE, 1024000, PHASE_DIRECT_RECLAIM);
 	/* two roles of one key, and none */
 	stall_of("", ROLE_INACTIVE_LIST, 20000, PHASE_DIRECT_RECLAIM);
 	stall_of("", ROLE_GENERATIONS, 30000, PHASE_DIRECT_RECLAIM);
-	stall_of("", ROLE_NONE, 40000, PHASE_REST);
+	stall_of("", ROLE_NONE, 40000, PHASE_OUTSIDE);
 	wait_of("/system.slice/a.service", ROLE_REFAULT, SECOND, 1500);
 	wait_of("/system.slice/a.service", ROLE_REFAULT, 2 * SECOND, SECOND);
 	wait_of("/system.slice/a.service", ROLE_SWAP_IN, SECOND, 250);
@@ -212,10 +212,10 @@ TEST(test_numbers)
 		"function_info{role=\"other\",function=\"do_swap_page\"} 1",
 		"stalls_total{unit=\"a.service\",cause=\"direct_reclaim\"} 3",
 		"stall_seconds_total{unit=\"a.service\",cause=\"direct_reclaim\"} 100.000032001",
-		"stalls_total{unit=\"/b\\\"c\",cause=\"rest\"} 1",
-		"stall_seconds_total{unit=\"/b\\\"c\",cause=\"rest\"} 2",
+		"stalls_total{unit=\"/b\\\"c\",cause=\"outside\"} 1",
+		"stall_seconds_total{unit=\"/b\\\"c\",cause=\"outside\"} 2",
 		"stalls_total{unit=\"none\",cause=\"direct_reclaim\"} 2",
-		"stall_seconds_total{unit=\"none\",cause=\"rest\"} 0.00004",
+		"stall_seconds_total{unit=\"none\",cause=\"outside\"} 0.00004",
 		"stall_recent_max_seconds{unit=\"a.service\"} 100",
 		"stall_recent_max_seconds{unit=\"/b\\\"c\"} 2",
 		"memory_waits_total{unit=\"a.service\",reason=\"refault\"} 2",
@@ -225,10 +225,10 @@ TEST(test_numbers)
 		"memory_waits_total{unit=\"none\",reason=\"memory_wait\"} 1",
 		"memory_wait_seconds_total{unit=\"none\",reason=\"memory_wait\"} 0.00000004",
 		"incomplete_stalls_total 1",
-		"phase_seconds_total{group=\"direct_reclaim\",part=\"own\"} 0",
-		"phase_seconds_total{group=\"direct_reclaim\",part=\"slab\"} 100.000082001",
-		"phase_seconds_total{group=\"rest\",part=\"own\"} 2.00004",
-		"background_phase_seconds_total{group=\"direct_reclaim\",part=\"slab\"} 0.001024",
+		"phase_seconds_total{group=\"direct_reclaim\",part=\"itself\"} 0",
+		"phase_seconds_total{group=\"direct_reclaim\",part=\"shrinker_lookup\"} 100.000082001",
+		"phase_seconds_total{group=\"outside\",part=\"itself\"} 2.00004",
+		"background_phase_seconds_total{group=\"direct_reclaim\",part=\"shrinker_lookup\"} 0.001024",
 		"shrinker_seconds_total{shrinker=\"super_cache_scan\"} 0.0000036",
 		"shrinker_runs_total{shrinker=\"super_cache_scan\"} 4",
 		"shrinker_seconds_total{shrinker=\"ext4_es_scan [ext4]\"} 0.00000035",
@@ -347,7 +347,7 @@ TEST(test_first_minute)
 	text_has(text, "_stall_recent_max_seconds{unit=\"a.service\"} 0.00002\n");
 	view.ts += 60 * SECOND - 1;
 	stall_of("/a.service", ROLE_DRAIN, 20000, PHASE_DRAIN);
-	stall_of("/a.service", ROLE_DRAIN, 20000, PHASE_REST);
+	stall_of("/a.service", ROLE_DRAIN, 20000, PHASE_OUTSIDE);
 	print(&process);
 	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"drain\"} 0\n");
 	view.ts++;
@@ -364,9 +364,9 @@ TEST(test_first_minute)
 	/* the last text of a run, and that of a capture, have all */
 	process.last = true;
 	print(&process);
-	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"rest\"} 1\n");
+	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"outside\"} 1\n");
 	print(NULL);
-	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"rest\"} 1\n");
+	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"outside\"} 1\n");
 }
 
 /* The same for memory waits; what is short for a stall is no stall of its unit. */

@@ -28,7 +28,7 @@ UNIT_TEST(test_window_around_an_evicted_task)
 	for (int tid = 1; tid <= TASKS_OF_64_KIB; tid++)
 		playf("%d:other %d-%d@1", tid, 1000 + tid, 1100 + tid);
 	assert_true(run.count > 0);
-	assert_memory_equal(notes.text, "1:1001-1101/1? rest=100 | 2:1002-1102/1? ", 40);
+	assert_memory_equal(notes.text, "1:1001-1101/1? outside=100 | 2:1002-1102/1? ", 40);
 	assert_int_equal(stalls_limited(run.stalls), run.count);
 	clear_notes();
 	run.shown = NOTHING;
@@ -48,7 +48,7 @@ UNIT_TEST(test_a_stall_among_short_tasks)
 	for (int i = 0; i < 3000; i++)
 		playf("%d:pair %d-%d", 1000 + i, 300 + i, 310 + i);
 	play("8:wait- 9000, alloc 50-10000");
-	assert_string_equal(notes.text, "w8:60-9000=high | 7:50-10000 direct=100 rest=9850");
+	assert_string_equal(notes.text, "w8:60-9000=high | 7:50-10000 direct=100 outside=9850");
 	assert_int_equal(run.nr_pairs, 3000);
 	assert_int_equal(stalls_limited(run.stalls), 0);
 }
@@ -72,7 +72,7 @@ UNIT_TEST(test_many_tasks)
 		      tid);
 		/* 10 * 9, 401 less 10 * 9, and what is left of 600 */
 		assert_non_null(strstr(notes.text, ":1000-1600 direct=311 direct.inactive=90 "
-						   "compaction=90 rest=109"));
+						   "compaction=90 outside=109"));
 		clear_notes();
 	}
 	assert_int_equal(run.count, TASKS);
@@ -167,7 +167,7 @@ UNIT_TEST(test_wait_without_room)
 	assert_string_equal(notes.text, "w7:900-5200=high, w7:5300-5310=refault");
 	clear_notes();
 	play("alloc 890-6000");
-	assert_string_equal(notes.text, "7:890-6000? high=4300 rest=810");
+	assert_string_equal(notes.text, "7:890-6000? high=4300 outside=810");
 }
 
 UNIT_TEST(test_off_cpu_without_room)
@@ -188,7 +188,7 @@ UNIT_TEST(test_off_cpu_without_room)
 	assert_true(run.last.incomplete);
 	clear_notes();
 	play("off 30050-30060, alloc 30020-30200");
-	assert_string_equal(notes.text, "7:30020-30200 rest=170 rest~wait=10");
+	assert_string_equal(notes.text, "7:30020-30200 outside=170 outside~wait=10");
 }
 
 /* More shrinkers than have a name: those with most time have, and none of the time is lost. */

@@ -24,12 +24,12 @@ UNIT_TEST(test_states)
 		{ "100-200 state=0x100", "~wait=100" },
 		/* A wake-up before it had left. */
 		{ "100-200 state=0x100 woken=130", "~wait=100" },
-		{ "100-200 state=0x01 woken=170", "~wait=30 rest~S=70" },
-		{ "100-200 state=0x02 woken=170", "~wait=30 rest~D=70" },
-		{ "100-200 state=0x04 woken=170", "~wait=30 rest~S=70" },
-		{ "100-200 state=0x80 woken=170", "~wait=30 rest~S=70" },
+		{ "100-200 state=0x01 woken=170", "~wait=30 outside~S=70" },
+		{ "100-200 state=0x02 woken=170", "~wait=30 outside~D=70" },
+		{ "100-200 state=0x04 woken=170", "~wait=30 outside~S=70" },
+		{ "100-200 state=0x80 woken=170", "~wait=30 outside~S=70" },
 		/* Uninterruptible, then preempted before it was asleep. */
-		{ "100-200 state=0x102 woken=170", "~wait=30 rest~D=70" },
+		{ "100-200 state=0x102 woken=170", "~wait=30 outside~D=70" },
 		{ "100-200 state=0x02 woken=200", "~D=100" },
 		{ "100-200 state=0x02 woken=100", "~wait=100" },
 		/* The wake-up was lost; the waker's clock is behind or ahead. */
@@ -43,7 +43,8 @@ UNIT_TEST(test_states)
 
 		start_seen(PHASES);
 		playf("off %s, alloc 50-300", cases[i].off);
-		snprintf(expected, sizeof(expected), "7:50-300 rest=150 rest%s", cases[i].expected);
+		snprintf(expected, sizeof(expected), "7:50-300 outside=150 outside%s",
+			 cases[i].expected);
 		assert_string_equal(notes.text, expected);
 		assert_true(run.last.off_cpu);
 	}
@@ -56,32 +57,32 @@ UNIT_TEST(test_phases)
 		"off 1100-1120, off 1200-1235 state=2 woken=1230, throttle 1190-1300@2, off 1400-1410, "
 		"direct 1050-1500@1, off 1600-1650, alloc 1000-2000",
 		"7:1000-2000 direct=310 direct~wait=30 direct.throttle=75 direct.throttle~wait=5 "
-		"direct.throttle~D=30 rest=500 rest~wait=50" },
+		"direct.throttle~D=30 outside=500 outside~wait=50" },
 	      { "of a fast outermost run nothing is known; of other tasks and interrupts neither",
 		"off 500-900, alloc 950-1000, off 1010-1030, alloc 1005-1105, leave 1160, "
 		"8:alloc 1050-1200, s:alloc 1050-1201, come 1210, alloc 1150-1300",
-		"7:1005-1105 rest=80 rest~wait=20 | 8:1050-1200 rest=150 | 0s:1050-1201 rest=151 | "
-		"7:1150-1300 rest=100 rest~wait=50" },
+		"7:1005-1105 outside=80 outside~wait=20 | 8:1050-1200 outside=150 | 0s:1050-1201 outside=151 | "
+		"7:1150-1300 outside=100 outside~wait=50" },
 	      { "shrinkers",
 		"slab+ 1005 shr=5, off 1010-1020, slab- 1030 shr=5, slab+ 1100 shr=5, "
 		"off 1110-1150 state=2 woken=1150, slab- 1250 shr=5, off 1300-1330, slab 1000-1400@1, "
 		"alloc 990-1410",
 		"7:990-1410 reclaim.shrinkers=125 reclaim.shrinkers~wait=10 reclaim.shrinkers~D=40 "
-		"reclaim.slab=195 reclaim.slab~wait=30 rest=20 {5=175*2}" },
+		"reclaim.slab=195 reclaim.slab~wait=30 outside=20 {5=175*2}" },
 	      { "two addresses of a function are one; most time first",
 		"off 1100-1110 state=2 in=0x28, off 1200-1240 state=2 woken=1230 in=0x38, "
 		"off 1300-1325 state=2 in=0x2c, zone 1050-1400@1, off 1500-1550 state=2 in=0x38, "
 		"alloc 1000-1600",
-		"7:1000-1600 compaction=275 compaction~wait=10 compaction~D=65 rest=200 rest~D=50 "
-		"[rest~D@48=50] [compaction~D@32=35] [compaction~D@48=30]" },
+		"7:1000-1600 compaction=275 compaction~wait=10 compaction~D=65 outside=200 outside~D=50 "
+		"[outside~D@48=50] [compaction~D@32=35] [compaction~D@48=30]" },
 	      { "of a task that can run there is no function, nor of one that runs",
 		"off 1100-1110 in=0x28, stack 1111 in=0x28, off 1120-1140 state=1 in=0x40, "
 		"alloc 1000-1600",
-		"7:1000-1600 rest=570 rest~wait=10 rest~S=20 [rest~S@64=20]" },
+		"7:1000-1600 outside=570 outside~wait=10 outside~S=20 [outside~S@64=20]" },
 	      { "a stack after a loss is of a lost record",
 		"leave 1100 state=1, stack 1100 in=0x40, lost 1110, stack 1120 in=0x28, come 1130, "
 		"alloc 1000-1600",
-		"7:1000-1600? rest=570 rest~S=30 [rest~S@64=30]" });
+		"7:1000-1600? outside=570 outside~S=30 [outside~S@64=30]" });
 }
 
 /*
@@ -91,38 +92,39 @@ UNIT_TEST(test_phases)
 UNIT_TEST(test_lost_switches)
 {
 	CHECK(start_seen, PHASES,
-	      { "in", "leave 1100 state=2, alloc 1000-1200", "7:1000-1200? rest=100 rest~off=100" },
-	      { "in, before the stall", "leave 900, alloc 1000-1200", "7:1000-1200 rest=200" },
+	      { "in", "leave 1100 state=2, alloc 1000-1200",
+		"7:1000-1200? outside=100 outside~off=100" },
+	      { "in, before the stall", "leave 900, alloc 1000-1200", "7:1000-1200 outside=200" },
 	      { "in, before it leaves once more", "leave 1100, off 1150-1160, alloc 1000-1200",
-		"7:1000-1200? rest=140 rest~wait=10 rest~off=50" },
+		"7:1000-1200? outside=140 outside~wait=10 outside~off=50" },
 	      { "in, before a call",
 		"leave 1100000, direct 1300000-1350000@1, alloc 1000000-1400000",
-		"7:1000000-1400000? direct=50000 rest=150000 rest~off=200000" },
+		"7:1000000-1400000? direct=50000 outside=150000 outside~off=200000" },
 	      { "out, at its edge", "come 1100, 8:come 1110, alloc 1000-1200",
-		"7:1000-1200 rest=200" },
+		"7:1000-1200 outside=200" },
 	      { "out", "come 1100000, alloc 1000000-1200000",
-		"7:1000000-1200000? rest=100000 rest~off=100000" },
+		"7:1000000-1200000? outside=100000 outside~off=100000" },
 	      { "out, after a call",
 		"direct 1010000-1030000@1, come 1100000, alloc 1000000-1200000",
-		"7:1000000-1200000? direct=20000 rest=110000 rest~off=70000" },
+		"7:1000000-1200000? direct=20000 outside=110000 outside~off=70000" },
 	      { "out, after an event", "user 1040000, come 1100000, alloc 1000000-1200000",
-		"7:1000000-1200000? rest=140000 rest~off=60000" },
+		"7:1000000-1200000? outside=140000 outside~off=60000" },
 	      { "out, after it came", "off 1020000-1040000, come 1100000, alloc 1000000-1200000",
-		"7:1000000-1200000? rest=120000 rest~wait=20000 rest~off=60000" },
+		"7:1000000-1200000? outside=120000 outside~wait=20000 outside~off=60000" },
 	      { "out, inside a call",
 		"come 1100000, direct 1010000-1150000@1, alloc 1000000-1200000",
-		"7:1000000-1200000? direct=50000 direct~off=90000 rest=60000" },
+		"7:1000000-1200000? direct=50000 direct~off=90000 outside=60000" },
 	      { "the first one of a new task", "come 1100000, alloc 1100010-1200000",
-		"7:1100010-1200000 rest=99990" },
+		"7:1100010-1200000 outside=99990" },
 	      { "after the stall", "leave 1200010 state=2, come 1300000, alloc 1000000-1200000",
-		"7:1000000-1200000 rest=200000" },
+		"7:1000000-1200000 outside=200000" },
 	      { "the wake-up of nobody", "wake 1100, 8:wake 1100, 0:wake 1100, alloc 1000-1200",
-		"7:1000-1200 rest=200" },
+		"7:1000-1200 outside=200" },
 	      { "the first wake-up counts",
 		"leave 1100 state=2, wake 1130, wake 1150, come 1200, alloc 1000-1300",
-		"7:1000-1300 rest=200 rest~wait=70 rest~D=30" },
+		"7:1000-1300 outside=200 outside~wait=70 outside~D=30" },
 	      { "time goes back between two CPUs", "leave 1100 state=2, come 1090, alloc 1000-1200",
-		"7:1000-1200 rest=200" });
+		"7:1000-1200 outside=200" });
 }
 
 /* The edges of windows may come from another clock than the switches. */
@@ -132,23 +134,23 @@ UNIT_TEST(test_edges)
 	      { "almost outside at its start",
 		"off 1000000-4000000 state=2 woken=3000000, "
 		"alloc 3980000-6000000",
-		"7:3980000-6000000 rest=2020000" },
+		"7:3980000-6000000 outside=2020000" },
 	      { "almost inside at its start",
 		"off 1000000-4000000 state=2 woken=3000000, "
 		"alloc 1040000-6000000",
-		"7:1040000-6000000 rest=2000000 rest~wait=1000000 rest~D=1960000" },
+		"7:1040000-6000000 outside=2000000 outside~wait=1000000 outside~D=1960000" },
 	      { "almost inside at its end",
 		"off 1000000-4000000 state=2 woken=3000000, "
 		"alloc 10000-3960000",
-		"7:10000-3960000 rest=990000 rest~wait=960000 rest~D=2000000" },
+		"7:10000-3960000 outside=990000 outside~wait=960000 outside~D=2000000" },
 	      /* At its edges a window runs. */
 	      { "across the start", "off 1000000-4000000 state=2, alloc 2000000-5000000",
-		"7:2000000-5000000? rest=1000000 rest~off=2000000" },
+		"7:2000000-5000000? outside=1000000 outside~off=2000000" },
 	      { "across the end", "off 1000000-4000000 state=2, alloc 10000-3000000",
-		"7:10000-3000000? rest=990000 rest~off=2000000" },
+		"7:10000-3000000? outside=990000 outside~off=2000000" },
 	      { "across the start of a call",
 		"off 1000000-4000000 state=2, direct 2000000-4500000@1, alloc 10000-5000000",
-		"7:10000-5000000? direct=500000 direct~off=2000000 rest=1490000 rest~off=1000000" });
+		"7:10000-5000000? direct=500000 direct~off=2000000 outside=1490000 outside~off=1000000" });
 }
 
 /* Before the first switch nothing is known, and without one, and after they were stopped. */
@@ -162,16 +164,17 @@ UNIT_TEST(test_unknown)
 	assert_false(run.last.off_cpu);
 	play("off 1450-1460, alloc 1410-1600");
 	assert_true(run.last.off_cpu);
-	assert_string_equal(notes.text, "7:1000-1200 rest=200 | 7:1210-1400 rest=190 | "
-					"7:1410-1600 rest=180 rest~wait=10");
+	assert_string_equal(notes.text, "7:1000-1200 outside=200 | 7:1210-1400 outside=190 | "
+					"7:1410-1600 outside=180 outside~wait=10");
 	clear_notes();
 	play("off 2010-2020 state=2, leave 2030 state=2, stop 2050, come 2060, alloc 2000-2200");
 	assert_false(run.last.off_cpu);
-	assert_string_equal(notes.text, "7:2000-2200 rest=200");
+	assert_string_equal(notes.text, "7:2000-2200 outside=200");
 	clear_notes();
 	play("off 2310-2320 state=1, alloc 2305-2500, alloc 2500-2600");
 	assert_true(run.last.off_cpu);
-	assert_string_equal(notes.text, "7:2305-2500 rest=185 rest~S=10 | 7:2500-2600 rest=100");
+	assert_string_equal(notes.text,
+			    "7:2305-2500 outside=185 outside~S=10 | 7:2500-2600 outside=100");
 	assert_int_equal(stalls_sched_counts(run.stalls)->switches, 13);
 	assert_int_equal(stalls_sched_counts(run.stalls)->wakeups, 0);
 	play("wake 2700");
@@ -185,12 +188,13 @@ UNIT_TEST(test_idle_and_dead)
 {
 	CHECK(start_seen, PHASES,
 	      { "the idle task leaves no CPU", "0:leave 110, 0:come 200, 0:alloc 50-300",
-		"0i:50-300 rest=250" },
-	      { "a zombie", "leave 110 state=0x20, come 150, alloc 50-300", "7:50-300 rest=250" },
+		"0i:50-300 outside=250" },
+	      { "a zombie", "leave 110 state=0x20, come 150, alloc 50-300",
+		"7:50-300 outside=250" },
 	      { "a dead task",
 		"user 60, off 110-120, leave 130 state=0x10, come 150, user 160, "
 		"alloc 50-300",
-		"7:50-300 rest=250" });
+		"7:50-300 outside=250" });
 }
 
 /* In so many functions that not all can be named: the times stay, and names lack. */
@@ -204,7 +208,7 @@ UNIT_TEST(test_many_functions)
 			playf("off %" PRIu64 "-%" PRIu64 " state=2 in=%d", now, now + 5 + !i,
 			      (i + 2) * 16);
 		playf("alloc 1000-%" PRIu64, now);
-		assert_int_equal(run.last.phases.ns[PHASE_REST][PART_OWN][STATE_BLOCKED],
+		assert_int_equal(run.last.phases.ns[PHASE_OUTSIDE][PART_ITSELF][STATE_BLOCKED],
 				 5 * (256 + more) + 1);
 		assert_int_equal(run.last.nr_sleeps, 256);
 		assert_int_equal(stalls_limited(run.stalls), more);
@@ -233,7 +237,7 @@ static uint64_t call(int depth, uint64_t from)
 		uint64_t ran = 1 + below(100), slept = 1 + below(200000), waited = 1 + below(50000);
 
 		now += ran;
-		model[depth][STATE_RAN] += ran;
+		model[depth][STATE_RUNNING] += ran;
 		switch (below(3)) {
 		case 0:
 			if (depth < 2)
@@ -253,7 +257,7 @@ static uint64_t call(int depth, uint64_t from)
 		}
 	}
 	now += 100;
-	model[depth][STATE_RAN] += 100;
+	model[depth][STATE_RUNNING] += 100;
 	playf("%s %" PRIu64 "-%" PRIu64 "@%d", roles[depth], from, now, depth);
 	return now;
 }
@@ -270,10 +274,11 @@ UNIT_TEST(test_random_calls)
 		memset(model, 0, sizeof(model));
 		now = call(0, now + 1000);
 		assert_int_equal(run.count, i + 1);
-		assert_memory_equal(phases->ns[PHASE_REST][PART_OWN], model[0], sizeof(model[0]));
-		assert_memory_equal(phases->ns[PHASE_DIRECT_RECLAIM][PART_OWN], model[1],
+		assert_memory_equal(phases->ns[PHASE_OUTSIDE][PART_ITSELF], model[0],
+				    sizeof(model[0]));
+		assert_memory_equal(phases->ns[PHASE_DIRECT_RECLAIM][PART_ITSELF], model[1],
 				    sizeof(model[1]));
-		assert_memory_equal(phases->ns[PHASE_DIRECT_RECLAIM][PART_THROTTLE], model[2],
+		assert_memory_equal(phases->ns[PHASE_DIRECT_RECLAIM][PART_THROTTLED], model[2],
 				    sizeof(model[2]));
 	}
 	assert_int_equal(run.incomplete, 0);

@@ -7,22 +7,23 @@
 
 UNIT_TEST(test_phases)
 {
-	CHECK(start, PHASES, { "alone", "alloc 100-300", "7:100-300 rest=200" },
-	      { "unknown function", "other 100-300", "7:100-300 rest=200" },
-	      { "the threshold is reached", "alloc 100-199, alloc 300-400", "7:300-400 rest=100" },
+	CHECK(start, PHASES, { "alone", "alloc 100-300", "7:100-300 outside=200" },
+	      { "unknown function", "other 100-300", "7:100-300 outside=200" },
+	      { "the threshold is reached", "alloc 100-199, alloc 300-400",
+		"7:300-400 outside=100" },
 	      { "nested time counts once",
 		"gen 150-250@4, node 140-260@3, node 130-280@2, direct 120-290@1, alloc 100-300",
-		"7:100-300 direct=70 direct.inactive=100 rest=30" },
+		"7:100-300 direct=70 direct.inactive=100 outside=30" },
 	      { "parts",
 		"throttledirect 110-120@2, throttle 132-137@4, inactive 130-150@3, "
 		"active 150-180@3, slab 180-220@3, throttle 220-270@3, node 125-275@2, "
 		"node 280-290@3, soft 277-292@2, memcg 105-295@1, alloc 100-300",
 		"7:100-300 memcg=25 memcg.slab=40 memcg.inactive=15 memcg.active=30 "
-		"memcg.throttle=65 memcg.soft=15 rest=10" },
+		"memcg.throttle=65 memcg.soft=15 outside=10" },
 	      { "groups",
 		"zone 110-120@2, compact 105-130@1, nodereclaim 130-150@1, direct 150-180@1, "
 		"oom 180-183@1, drain 184-186@1, alloc 100-200, memcg 310-350@1, high 300-400",
-		"7:100-200 direct=30 node=20 compaction=25 oom=3 drain=2 rest=20 | "
+		"7:100-200 direct=30 node=20 compaction=25 oom=3 drain=2 outside=20 | "
 		"7:300-400 memcg=40 high=60" },
 	      { "reclaim without a kind",
 		"inactive 120-150@1, node 100-200, slab 300-400, zone 500-600",
@@ -34,23 +35,23 @@ UNIT_TEST(test_phases)
 	      { "shrinkers",
 		"pair 120-130 shr=1, pair 130-150 shr=2, pair 150-155 shr=1, slab 115-160@3, "
 		"pair 170-190 shr=2, node 110-200@2, direct 105-210@1, alloc 100-220",
-		"7:100-220 direct=40 direct.shrinkers=55 direct.slab=10 rest=15 {2=40*2} {1=15*2}" },
+		"7:100-220 direct=40 direct.shrinkers=55 direct.slab=10 outside=15 {2=40*2} {1=15*2}" },
 	      { "an allocation in a shrinker is the shrinker's, one that compacts is compaction's",
 		"slab+ 120 shr=5, alloc 130-140@3, slab- 150 shr=5, zone 165-170@4, "
 		"alloc 160-180@3, slab 110-190@2, direct 105-195@1, alloc 100-200",
-		"7:100-200 direct=10 direct.shrinkers=30 direct.slab=45 compaction=5 rest=10 "
+		"7:100-200 direct=10 direct.shrinkers=30 direct.slab=45 compaction=5 outside=10 "
 		"{5=30*1}" },
 	      { "fast windows inside tell phases, and alone are no stall",
 		"direct 120-150@1, alloc 100-180, slab 320-330@2, direct 310-350@1, alloc 300-400, "
 		"direct 420-450@1, flush",
-		"7:300-400 direct=30 direct.slab=10 rest=60" },
+		"7:300-400 direct=30 direct.slab=10 outside=60" },
 	      { "a fast pair alone is no stall",
 		"pair 100-150 shr=1, alloc 200-300, pair 400-450 shr=1, flush",
-		"7:200-300 rest=100" },
+		"7:200-300 outside=100" },
 	      { "gaps in depth, made by another user of function_graph",
 		"zone 120-170@5, inactive 210-290@6, direct 190-300@2, direct 310-370@4, "
 		"alloc 100-400",
-		"7:100-400 direct=90 direct.inactive=80 compaction=50 rest=80" });
+		"7:100-400 direct=90 direct.inactive=80 compaction=50 outside=80" });
 }
 
 UNIT_TEST(test_uncertain_edges)
@@ -58,12 +59,12 @@ UNIT_TEST(test_uncertain_edges)
 	CHECK(start, PHASES,
 	      { "the middle decides",
 		"direct 810-1180@1, alloc 1000-2000, direct 2800-3200@1, alloc 3000-4000",
-		"7:810-1180/1 direct=370 | 7:1000-2000 rest=1000 | 7:3000-4000 direct=200 rest=800" },
+		"7:810-1180/1 direct=370 | 7:1000-2000 outside=1000 | 7:3000-4000 direct=200 outside=800" },
 	      { "what is inside may seem longer than the whole",
 		"direct 95-150@1, compact 150-200@1, alloc 100-200",
 		"7:100-200 direct=50 compaction=50" },
 	      { "a slow run is in no fast one", "node 100-210@2, zone 120-215@1, alloc 50-400",
-		"7:50-400 reclaim=20 compaction=95 rest=235" },
+		"7:50-400 reclaim=20 compaction=95 outside=235" },
 	      { "nor in a fast pair", "slab+ 150 shr=1, node 100-210@2, slab- 215 shr=1, flush",
 		"7:100-210/2 reclaim=110" });
 }
@@ -76,7 +77,7 @@ UNIT_TEST(test_siblings)
 	play("memcg 900-12000@1");
 	assert_string_equal(notes.text, "");
 	play("alloc 800-12100");
-	assert_string_equal(notes.text, "7:800-12100 memcg=11100 rest=200");
+	assert_string_equal(notes.text, "7:800-12100 memcg=11100 outside=200");
 }
 
 /* ---- owners ---- */
@@ -328,18 +329,18 @@ UNIT_TEST(test_interrupts_and_idle_task)
 	      { "tasks and interrupts are apart",
 		"s:alloc 125-235@1, direct 120-250@1, 8:direct 130-260@1, 8:alloc 110-370, "
 		"alloc 100-400, flush",
-		"8:110-370 direct=130 rest=130 | 7:100-400 direct=130 rest=170 | "
-		"0s:125-235 rest=110" },
+		"8:110-370 direct=130 outside=130 | 7:100-400 direct=130 outside=170 | "
+		"0s:125-235 outside=110" },
 	      /* Depth counts the interrupted functions too. */
 	      { "two interrupts have no window around both",
 		"s:alloc 1000-1200@2, s:alloc 2000-2300@2, s:node 3100-3200@3, s:alloc 3000-3400@2, "
 		"flush",
-		"0s:1000-1200 rest=200 | 0s:2000-2300 rest=300 | 0s:3000-3400 reclaim=100 rest=300" },
+		"0s:1000-1200 outside=200 | 0s:2000-2300 outside=300 | 0s:3000-3400 reclaim=100 outside=300" },
 	      { "so the first is told when the second comes",
-		"s:alloc 1000-1200@2, s:alloc 1200-1400@2", "0s:1000-1200 rest=200" },
+		"s:alloc 1000-1200@2, s:alloc 1200-1400@2", "0s:1000-1200 outside=200" },
 	      { "a fast window in interrupts ends no stall",
 		"s:node 310-410@3, s:node 420-430@3, s:node 440-450@0, s:alloc 300-500@2, flush",
-		"0s:300-500 reclaim=100 rest=100" });
+		"0s:300-500 reclaim=100 outside=100" });
 }
 
 /* include/linux/trace_events.h: TRACE_FLAG_HARDIRQ, _SOFTIRQ, _NMI; not _IRQS_OFF, _BH_OFF */
@@ -371,7 +372,7 @@ UNIT_TEST(test_orphans)
 {
 	CHECK(start, PHASES,
 	      { "a window of depth 0 that does not contain it", "node 100-200@2, alloc 300-400",
-		"7:100-200/2 reclaim=100 | 7:300-400 rest=100" },
+		"7:100-200/2 reclaim=100 | 7:300-400 outside=100" },
 	      { "a fast one", "node 100-200@2, alloc 300-350", "7:100-200/2 reclaim=100" },
 	      { "the end", "node 100-200@2, 8:node 110-210@2, flush, flush",
 		"7:100-200/2 reclaim=100 | 8:110-210/2 reclaim=100" },
@@ -400,12 +401,12 @@ UNIT_TEST(test_losses)
 {
 	CHECK(start, PHASES,
 	      { "of any CPU", "alloc 100-200, lost 250 cpu=3, alloc 240-340, 8:alloc 260-360",
-		"7:100-200 rest=100 | 7:240-340? rest=100 | 8:260-360 rest=100" },
+		"7:100-200 outside=100 | 7:240-340? outside=100 | 8:260-360 outside=100" },
 	      { "of all", "lostall 250, alloc 240-340, 8:alloc 250-360",
-		"7:240-340? rest=100 | 8:250-360 rest=110" },
+		"7:240-340? outside=100 | 8:250-360 outside=110" },
 	      { "a lost window of depth 1",
 		"node 100-200@2, lost 250, node 300-400@2, direct 280-500@1, alloc 260-600",
-		"7:100-200/2? reclaim=100 | 7:260-600 direct=220 rest=120" });
+		"7:100-200/2? reclaim=100 | 7:260-600 direct=220 outside=120" });
 }
 
 /* Ten minutes of silence: 600 s, and not a nanosecond less, of each task. */
@@ -422,10 +423,10 @@ UNIT_TEST(test_patience)
 	/* Its time is part of the window around it as well, which says so. */
 	clear_notes();
 	playf("alloc 90-%" PRIu64, late + 300);
-	assert_string_equal(notes.text, "7:90-600000000500? rest=600000000410");
+	assert_string_equal(notes.text, "7:90-600000000500? outside=600000000410");
 	clear_notes();
 	playf("alloc 301-%" PRIu64, late + 401);
-	assert_string_equal(notes.text, "7:301-600000000601 rest=600000000300");
+	assert_string_equal(notes.text, "7:301-600000000601 outside=600000000300");
 }
 
 /* A function that calls slow ones all the time still runs, however long it does. */
@@ -439,7 +440,7 @@ UNIT_TEST(test_a_busy_task_waits)
 	assert_string_equal(notes.text, "");
 	playf("alloc 0-%" PRIu64, 4200 * SECOND + 50);
 	assert_string_equal(notes.text, "7:0-4200000000050 direct=4199999999700 compaction=100 "
-					"rest=250");
+					"outside=250");
 }
 
 /* Where the record around it may be lost, a busy task waits for ten minutes. */
@@ -500,7 +501,7 @@ UNIT_TEST(test_silence_is_no_gap)
 	assert_string_equal(notes.text, "");
 	playf("8:alloc %" PRIu64 "-%" PRIu64, 698 * SECOND, 1601 * SECOND);
 	assert_string_equal(notes.text,
-			    "8:698000000000-1601000000000 direct=901000000000 rest=2000000000");
+			    "8:698000000000-1601000000000 direct=901000000000 outside=2000000000");
 }
 
 UNIT_TEST(test_callback_that_fails)
@@ -597,8 +598,8 @@ static uint64_t make_call(int tid, struct call *around, uint64_t now)
 /* The phase by the rules of the catalog: the kind of reclaim is that of the first around it. */
 static void add_to_root(struct call *call)
 {
-	enum phase_group group = PHASE_REST;
-	enum phase_part part = PART_OWN;
+	enum phase_group group = PHASE_OUTSIDE;
+	enum phase_part part = PART_ITSELF;
 	uint64_t own = call->end - call->start - call->inside;
 	struct call *root = call;
 	bool shrinker = false;
@@ -609,12 +610,13 @@ static void add_to_root(struct call *call)
 		if (at->role == ROLE_NONE)
 			continue;
 		role = &catalog_roles[at->role];
-		if (group == PHASE_REST || (group == PHASE_OTHER_RECLAIM && part == PART_OWN &&
-					    phases_is_reclaim(role->group))) {
+		if (group == PHASE_OUTSIDE ||
+		    (group == PHASE_OTHER_RECLAIM && part == PART_ITSELF &&
+		     phases_is_reclaim(role->group))) {
 			part = at->shrinker ? PART_SHRINKERS : role->part;
 			shrinker = at->shrinker;
 		}
-		if (group == PHASE_REST ||
+		if (group == PHASE_OUTSIDE ||
 		    (group == PHASE_OTHER_RECLAIM && phases_is_reclaim(role->group)))
 			group = role->group;
 	}

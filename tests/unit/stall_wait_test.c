@@ -65,11 +65,11 @@ UNIT_TEST(test_in_windows)
 {
 	CHECK(start_at_50, PHASES,
 	      { "the reason of a part of a stall", "wait 120-290 by=direct, alloc 100-300",
-		"w7:120-290=direct | 7:100-300 direct=170 rest=30" },
+		"w7:120-290=direct | 7:100-300 direct=170 outside=30" },
 	      { "a page is waited for by who needs it", "wait 120-290 by=refault, swap 100-300",
 		"w7:120-290=refault | 7:100-300 swap=200" },
 	      { "a fast one in a slow window", "wait 120-190 by=refault, alloc 100-300",
-		"w7:120-190=refault | 7:100-300 rest=200" },
+		"w7:120-190=refault | 7:100-300 outside=200" },
 	      { "one in a fast window", "wait 120-190 by=refault, alloc 110-195",
 		"w7:120-190=refault" },
 	      { "windows in a wait are the stall",
@@ -80,12 +80,12 @@ UNIT_TEST(test_in_windows)
 		"w7:100-300=high | 7:100-300 memcg=40 high=160" },
 	      { "a fast window in a fast wait is none of the next one",
 		"wait+ 100 by=high, memcg 110-150, wait- 160, alloc 170-300",
-		"w7:100-160=high | 7:170-300 rest=130" },
+		"w7:100-160=high | 7:170-300 outside=130" },
 	      { "windows in a wait in a window",
 		"wait+ 120 by=memcg, memcg 130-280@1, wait- 290, swap 100-300",
 		"w7:120-290=memcg | 7:100-300 memcg=170 swap=30" },
 	      { "a window after waits", "wait 100-300 by=refault, alloc 310-420",
-		"w7:100-300=refault | 7:100-300 refault=200 | 7:310-420 rest=110" });
+		"w7:100-300=refault | 7:100-300 refault=200 | 7:310-420 outside=110" });
 }
 
 UNIT_TEST(test_reads)
@@ -114,7 +114,7 @@ UNIT_TEST(test_compaction)
 	      { "a slow one",
 		"wait+ 100 by=direct, try 105 order=9, zone 110-240@2, compact 102-245@1, wait- 250, "
 		"alloc 60-300",
-		"w7:100-250=compact | 7:60-300 compaction=150 rest=90" });
+		"w7:100-250=compact | 7:60-300 compaction=150 outside=90" });
 }
 
 UNIT_TEST(test_parts)

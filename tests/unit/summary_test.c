@@ -19,7 +19,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A stall with @rest of its time in PHASE_REST, and the others in slab. */
+/* A stall with @rest of its time in PHASE_OUTSIDE, and the others in slab. */
 struct made {
 	int tid;
 	const char *name;
@@ -56,8 +56,9 @@ static void stall(struct made made)
 
 	if (made.cgroup)
 		snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", made.cgroup);
-	phases_spend(&one.phases, PHASE_REST, PART_OWN, STATE_RAN, made.rest);
-	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SLAB, STATE_RAN, made.ns - made.rest);
+	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, made.rest);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKER_LOOKUP, STATE_RUNNING,
+		     made.ns - made.rest);
 	summary_stall(summary, &named);
 }
 
@@ -224,10 +225,10 @@ static void test_causes(void **state)
 	STALL(.ns = 70, .rest = 70);
 	assert_int_equal(stalls->causes[PHASE_DIRECT_RECLAIM].count, 1);
 	assert_int_equal(stalls->causes[PHASE_DIRECT_RECLAIM].total, 1000);
-	assert_int_equal(stalls->causes[PHASE_REST].count, 2);
-	assert_int_equal(stalls->causes[PHASE_REST].total, 1070);
+	assert_int_equal(stalls->causes[PHASE_OUTSIDE].count, 2);
+	assert_int_equal(stalls->causes[PHASE_OUTSIDE].total, 1070);
 	for (int cause = 0; cause < CAUSES; cause++)
-		if (cause != PHASE_DIRECT_RECLAIM && cause != PHASE_REST)
+		if (cause != PHASE_DIRECT_RECLAIM && cause != PHASE_OUTSIDE)
 			assert_int_equal(stalls->causes[cause].count, 0);
 }
 

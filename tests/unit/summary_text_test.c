@@ -242,15 +242,16 @@ UNIT_TEST_WITH(test_short, set_up, tear_down)
 	struct stall one = { .tid = 7, .start = 2000001000, .end = 2090001000, .order = 3 };
 	static const uint64_t times[] = { 4, 1, 3, 2 };
 
-	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_RAN, 59 * MS);
-	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RAN, 25400000);
-	phases_spend(&one.phases, PHASE_COMPACTION, PART_OWN, STATE_RAN, 78000);
-	phases_spend(&one.phases, PHASE_REST, PART_OWN, STATE_RAN, 5522000);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, 59 * MS);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RUNNING, 25400000);
+	phases_spend(&one.phases, PHASE_COMPACTION, PART_ITSELF, STATE_RUNNING, 78000);
+	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 5522000);
 	count_stall(&one, "big", "/system.slice/a.service", false);
 	for (size_t i = 0; i < 4; i++) {
 		struct stall small = { .tid = 8, .start = MS, .end = MS + times[i] * MS };
 
-		phases_spend(&small.phases, PHASE_REST, PART_OWN, STATE_RAN, times[i] * MS);
+		phases_spend(&small.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING,
+			     times[i] * MS);
 		count_stall(&small, "small", i % 2 ? "/b/c" : "/d/c", false);
 	}
 	for (int i = 0; i < 2; i++) {
@@ -272,8 +273,8 @@ UNIT_TEST_WITH(test_short, set_up, tear_down)
 		"1: older records were dropped)\n"
 		"\n"
 		"where it went            ms    %\n"
-		"  direct reclaim         84   84   own time 59, shrinkers 25\n"
-		"  rest                   16   16   not explained; record with --off-cpu to split it\n"
+		"  direct reclaim         84   84   reclaim itself 59, shrinkers 25\n"
+		"  outside reclaim        16   16   not explained; record with --off-cpu to split it\n"
 		"  compaction           0.08    0\n"
 		"\n"
 		"cgroup               stalls      total        p99        max   (ms)\n"
@@ -285,7 +286,7 @@ UNIT_TEST_WITH(test_short, set_up, tear_down)
 		"  small-8                 4         10        4.0        4.0\n"
 		"\n"
 		"worst: 2.000001 big-7 in a.service, 90 ms, order 3\n"
-		"  direct reclaim 94 %: own time 66 %\n"
+		"  direct reclaim 94 %: reclaim itself 66 %\n"
 		"\n"
 		"no shrinker ran\n"
 		"background: kswapd0 2 runs, 10 ms\n");
@@ -333,18 +334,18 @@ UNIT_TEST_WITH(test_percentages, set_up, tear_down)
 {
 	struct stall one = { .tid = 1, .end = 3 * MS };
 
-	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_RAN, MS);
-	phases_spend(&one.phases, PHASE_COMPACTION, PART_OWN, STATE_RAN, MS);
-	phases_spend(&one.phases, PHASE_REST, PART_OWN, STATE_RAN, MS);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, MS);
+	phases_spend(&one.phases, PHASE_COMPACTION, PART_ITSELF, STATE_RUNNING, MS);
+	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, MS);
 	count_stall(&one, "a", "", false);
 	print(false);
 	text_has(
 		text,
-		"\n  direct reclaim        1.0   34   own time 1.0\n"
+		"\n  direct reclaim        1.0   34   reclaim itself 1.0\n"
 		"  compaction            1.0   33\n"
-		"  rest                  1.0   33   not explained; record with --off-cpu to split it\n");
+		"  outside reclaim       1.0   33   not explained; record with --off-cpu to split it\n");
 	/* The columns keep apart from the longest title. */
-	phases_spend(&one.phases, PHASE_DRAIN, PART_OWN, STATE_RAN, MS);
+	phases_spend(&one.phases, PHASE_DRAIN, PART_ITSELF, STATE_RUNNING, MS);
 	one.end = 4 * MS;
 	one.tid = -1; /* a capture that was tampered with */
 	count_stall(&one, "a", "", false);
@@ -353,7 +354,7 @@ UNIT_TEST_WITH(test_percentages, set_up, tear_down)
 	print(false);
 	text_has(text, "\n  a--1 ");
 	text_has(text, "\nwhere it went                  ms    %\n"
-		       "  direct reclaim              2.0   29   own time 2.0\n");
+		       "  direct reclaim              2.0   29   reclaim itself 2.0\n");
 	text_has(text, "\n  draining per-CPU lists      1.0   14\n");
 }
 
@@ -365,14 +366,15 @@ UNIT_TEST_WITH(test_states, set_up, tear_down)
 
 	view.has_sched = true;
 	view.sched = (struct sched_counts){ 3, 4 };
-	phases_spend(&seen.phases, PHASE_REST, PART_OWN, STATE_RAN, MS);
-	phases_spend(&seen.phases, PHASE_REST, PART_OWN, STATE_OFF, 3 * MS);
-	phases_spend(&unseen.phases, PHASE_REST, PART_OWN, STATE_UNKNOWN, 6 * MS);
+	phases_spend(&seen.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, MS);
+	phases_spend(&seen.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_OFF, 3 * MS);
+	phases_spend(&unseen.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_UNKNOWN, 6 * MS);
 	count_stall(&seen, "a", "", false);
 	count_stall(&unseen, "b", "", false);
 	print(false);
-	text_has(text,
-		 "\n  rest                   10  100   unknown 6.0, off the CPU 3.0, ran 1.0\n");
+	text_has(
+		text,
+		"\n  outside reclaim        10  100   unknown 6.0, off the CPU 3.0, running 1.0\n");
 }
 
 /* Tasks may wait for years together. Sums stop at 2^64 ns, and nothing is divided by 0. */
@@ -381,19 +383,19 @@ UNIT_TEST_WITH(test_sums_of_years, set_up, tear_down)
 	const uint64_t year = 365ull * 86400 * 1000 * MS;
 	struct stall one = { .tid = 1, .end = 8 * year };
 
-	phases_spend(&one.phases, PHASE_COMPACTION, PART_OWN, STATE_RAN, 6 * year);
-	phases_spend(&one.phases, PHASE_REST, PART_OWN, STATE_RAN, 2 * year);
+	phases_spend(&one.phases, PHASE_COMPACTION, PART_ITSELF, STATE_RUNNING, 6 * year);
+	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 2 * year);
 	count_stall(&one, "a", "", false);
 	print(false);
 	text_has(text, "\n  compaction      189216000000   75\n"
-		       "  rest            63072000000   25 ");
+		       "  outside reclaim 63072000000   25 ");
 	one = (struct stall){ .tid = 1, .end = 1ull << 63 };
-	phases_spend(&one.phases, PHASE_REST, PART_OWN, STATE_RAN, 1ull << 63);
+	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 1ull << 63);
 	for (int i = 0; i < 3; i++)
 		count_stall(&one, "a", "", false);
 	print(false);
 	text_has(text, "waited 18446744073710 ms;");
-	text_has(text, "\n  rest            18446744073710  100 ");
+	text_has(text, "\n  outside reclaim 18446744073710  100 ");
 	text_has(text, "\n  compaction      189216000000    1\n");
 }
 
@@ -408,7 +410,7 @@ static void fill_view(void)
 		char name[16], cgroup[64];
 
 		for (int group = 0; group < PHASE_GROUPS; group++)
-			phases_spend(&one.phases, group, PART_OWN, STATE_RAN, MS);
+			phases_spend(&one.phases, group, PART_ITSELF, STATE_RUNNING, MS);
 		snprintf(name, sizeof(name), "task%d", i);
 		snprintf(cgroup, sizeof(cgroup), "/cgroup%d.service", i);
 		count_stall(&one, name, cgroup, i > 96);
@@ -687,23 +689,25 @@ UNIT_TEST_WITH(test_parts, set_up, tear_down)
 {
 	struct stall one = { .tid = 1, .end = 1000 * MS };
 
-	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SLAB, STATE_RAN, 302 * MS);
-	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHORT_RUNS, STATE_RAN, 201 * MS);
-	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_THROTTLE, STATE_RAN, 120 * MS);
-	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_INACTIVE_LIST, STATE_RAN, 110 * MS);
-	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_ACTIVE_LIST, STATE_RAN, 100 * MS);
-	phases_spend(&one.phases, PHASE_MEMCG_RECLAIM, PART_OWN, STATE_RAN, 10 * MS);
-	phases_spend(&one.phases, PHASE_MEMCG_RECLAIM, PART_SHRINKERS, STATE_RAN, 9999999);
-	phases_spend(&one.phases, PHASE_REST, PART_OWN, STATE_WAITED, 140 * MS);
-	phases_spend(&one.phases, PHASE_REST, PART_OWN, STATE_RAN, 7000001);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKER_LOOKUP, STATE_RUNNING,
+		     302 * MS);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHORT_SCANS, STATE_RUNNING, 201 * MS);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_THROTTLED, STATE_RUNNING, 120 * MS);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_INACTIVE_LIST, STATE_RUNNING,
+		     110 * MS);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_ACTIVE_LIST, STATE_RUNNING, 100 * MS);
+	phases_spend(&one.phases, PHASE_MEMCG_RECLAIM, PART_ITSELF, STATE_RUNNING, 10 * MS);
+	phases_spend(&one.phases, PHASE_MEMCG_RECLAIM, PART_SHRINKERS, STATE_RUNNING, 9999999);
+	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 140 * MS);
+	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 7000001);
 	count_stall(&one, "a", "", false);
 	view.has_sched = true;
 	view.sched = (struct sched_counts){ .switches = 7, .wakeups = 3 };
 	print(false);
-	text_has(text, "\n  direct reclaim        833   83   slab outside of shrinkers 302, "
-		       "short runs on the lists 201\n"
-		       "  rest                  147   15   waiting for a CPU 140\n"
-		       "  memcg reclaim          20    2   own time 10\n");
+	text_has(text, "\n  direct reclaim        833   83   shrinker lookup and locks 302, "
+		       "short list scans 201\n"
+		       "  outside reclaim       147   15   waiting for a CPU 140\n"
+		       "  memcg reclaim          20    2   reclaim itself 10\n");
 	second_line_is("nothing lost, 0 incomplete; "
 		       "--off-cpu recorded 7 switches and 3 wake-ups of tasks");
 }

@@ -43,11 +43,11 @@ static struct stall make_stall(void)
 		.nr_shrinkers = 4,
 	};
 
-	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RAN, 5000000);
-	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_RAN, 1000000);
-	phases_spend(&stall.phases, PHASE_MEMCG_RECLAIM, PART_SHRINKERS, STATE_RAN, 500000);
-	phases_spend(&stall.phases, PHASE_COMPACTION, PART_OWN, STATE_RAN, 2000000);
-	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_RAN, 1500000);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RUNNING, 5000000);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, 1000000);
+	phases_spend(&stall.phases, PHASE_MEMCG_RECLAIM, PART_SHRINKERS, STATE_RUNNING, 500000);
+	phases_spend(&stall.phases, PHASE_COMPACTION, PART_ITSELF, STATE_RUNNING, 2000000);
+	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 1500000);
 	return stall;
 }
 
@@ -103,21 +103,21 @@ UNIT_TEST(test_plain)
 		"|  |  |- scan_a[vda]                               3.000 ms  30%\n"
 		"|  |  |- scan_a[0x2]                               1.000 ms  10%\n"
 		"|  |  `- 1 other shrinker                          0.000 ms   0%\n"
-		"|  `- own time                                     1.000 ms  10%\n"
+		"|  `- reclaim itself                               1.000 ms  10%\n"
 		"|- memcg reclaim                                   0.500 ms   5%\n"
 		"|  `- shrinkers                                    0.500 ms   5%\n"
 		"|     `- scan_c                                    0.500 ms   5%\n"
 		"|- compaction                                      2.000 ms  20%\n"
-		"`- rest                                            1.500 ms  15%\n");
+		"`- outside reclaim                                 1.500 ms  15%\n");
 }
 
-/* Nothing but rest: the head says it all. */
-UNIT_TEST(test_rest)
+/* Nothing but outside reclaim: the head says it all. */
+UNIT_TEST(test_outside)
 {
 	const struct terminal terminal = { 0 };
 	struct stall stall = no_facts;
 
-	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_RAN, 10000000);
+	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 10000000);
 	stall_is_shown(&stall, &terminal,
 		       "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  from /m\n");
 }
@@ -140,12 +140,12 @@ UNIT_TEST(test_terminal)
 		"│  │  ├─ scan_a[vda]                               3.000 ms  30%\n"
 		"│  │  ├─ scan_a[0x2]                               1.000 ms  10%\n"
 		"│  │  └─ 1 other shrinker                          0.000 ms   0%\n"
-		"│  └─ own time                                     1.000 ms  10%\n"
+		"│  └─ reclaim itself                               1.000 ms  10%\n"
 		"├─ memcg reclaim                                   0.500 ms   5%\n"
 		"│  └─ shrinkers                                    0.500 ms   5%\n"
 		"│     └─ scan_c                                    0.500 ms   5%\n"
 		"├─ compaction                                      2.000 ms  20%\n"
-		"└─ rest                                            1.500 ms  15%\n");
+		"└─ outside reclaim                                 1.500 ms  15%\n");
 }
 
 /* The largest of each group has a row, and its largest superblock; the others share one. */
@@ -157,9 +157,9 @@ UNIT_TEST(test_small_shrinkers)
 	stall.incomplete = LACKS_LOST;
 	stall.shrinkers = small_ones;
 	stall.nr_shrinkers = COUNT(small_ones);
-	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RAN, 6000000);
-	phases_spend(&stall.phases, PHASE_MEMCG_RECLAIM, PART_SHRINKERS, STATE_RAN, 1000000);
-	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_RAN, 3000000);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RUNNING, 6000000);
+	phases_spend(&stall.phases, PHASE_MEMCG_RECLAIM, PART_SHRINKERS, STATE_RUNNING, 1000000);
+	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 3000000);
 	stall_is_shown(&stall, &terminal,
 		       "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  from /m"
 		       "  (incomplete: records were lost)\n"
@@ -172,7 +172,7 @@ UNIT_TEST(test_small_shrinkers)
 		       "|- memcg reclaim                                   1.000 ms  10%\n"
 		       "|  `- shrinkers                                    1.000 ms  10%\n"
 		       "|     `- scan_a[vda]                               0.002 ms   0%\n"
-		       "`- rest                                            3.000 ms  30%\n");
+		       "`- outside reclaim                                 3.000 ms  30%\n");
 }
 
 /* What is 0 and nothing to see is not shown; what nobody knows neither. */
@@ -200,7 +200,7 @@ UNIT_TEST(test_off_cpu)
 		  .group = PHASE_DIRECT_RECLAIM,
 		  .state = STATE_BLOCKED,
 		  .ns = 300000 },
-		{ .function = 0x2, .group = PHASE_REST, .state = STATE_SLEPT, .ns = 200000 },
+		{ .function = 0x2, .group = PHASE_OUTSIDE, .state = STATE_SLEPT, .ns = 200000 },
 		{ .function = 0x3,
 		  .group = PHASE_DIRECT_RECLAIM,
 		  .state = STATE_BLOCKED,
@@ -218,29 +218,29 @@ UNIT_TEST(test_off_cpu)
 	stall.nr_sleeps = COUNT(sleeps);
 	stall.nr_shrinkers = 0;
 	memset(&stall.phases, 0, sizeof(stall.phases));
-	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ACTIVE_LIST, STATE_RAN, 1000000);
-	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_RAN, 1000000);
-	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_WAITED, 7000000);
-	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_BLOCKED, 500000);
-	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_RAN, 300000);
-	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_SLEPT, 200000);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ACTIVE_LIST, STATE_RUNNING, 1000000);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, 1000000);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_WAITED, 7000000);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_BLOCKED, 500000);
+	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 300000);
+	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_SLEPT, 200000);
 	stall_is_shown(
 		&stall, &terminal,
 		"1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  order 3  GFP_KERNEL"
 		"  32 pages reclaimed  from /m\n"
 		"   node 0,2-3, 1200 pages scanned, 91 reclaimed, 40 dirty, 12 in writeback,"
 		" priority down to 0, compaction: partial_skipped x2, success\n"
-		"   cause: direct reclaim 95 %: own time 85 %: waiting for a CPU 70 %\n"
+		"   cause: direct reclaim 95 %: reclaim itself 85 %: waiting for a CPU 70 %\n"
 		"|- direct reclaim                                  9.500 ms  95%\n"
 		"|  |- active list                                  1.000 ms  10%\n"
-		"|  `- own time                                     8.500 ms  85%\n"
+		"|  `- reclaim itself                               8.500 ms  85%\n"
 		"|     |- waiting for a CPU                         7.000 ms  70%\n"
-		"|     |- ran                                       1.000 ms  10%\n"
+		"|     |- running                                   1.000 ms  10%\n"
 		"|     `- asleep, uninterruptible                   0.500 ms   5%\n"
 		"|        |- in scan_1                              0.300 ms   3%\n"
 		"|        `- in scan_3                              0.100 ms   1%\n"
-		"`- rest                                            0.500 ms   5%\n"
-		"   |- ran                                          0.300 ms   3%\n"
+		"`- outside reclaim                                 0.500 ms   5%\n"
+		"   |- running                                      0.300 ms   3%\n"
 		"   `- asleep                                       0.200 ms   2%\n"
 		"      `- in scan_2                                 0.200 ms   2%\n");
 }

@@ -37,13 +37,13 @@ static void stall_of(enum owner_kind kind, const char *cgroup, uint64_t end, uin
 	struct named_stall named = { .stall = &one, .name = "t", .task_info = &task_info };
 
 	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", cgroup);
-	phases_spend(&one.phases, group, PART_OWN, STATE_RAN, ns);
+	phases_spend(&one.phases, group, PART_ITSELF, STATE_RUNNING, ns);
 	units_stall(units, &named);
 }
 
 static void stall(const char *cgroup, uint64_t end, uint64_t ns)
 {
-	stall_of(OWNER_TASK, cgroup, end, ns, PHASE_REST);
+	stall_of(OWNER_TASK, cgroup, end, ns, PHASE_OUTSIDE);
 }
 
 static void wait_of(const char *cgroup, uint64_t end, uint64_t ns, int role, bool is_long)
@@ -92,7 +92,7 @@ TEST(test_names)
 	stall("/system.slice/a.service", START, MS);
 	stall("/", START, MS);
 	stall("", START, MS);
-	stall_of(OWNER_SOFTIRQ, "/system.slice/a.service", START, MS, PHASE_REST);
+	stall_of(OWNER_SOFTIRQ, "/system.slice/a.service", START, MS, PHASE_OUTSIDE);
 	check_series(0, "a.service", 2);
 	check_series(1, "/docker/0af1", 1);
 	check_series(2, "/", 1);
@@ -150,8 +150,8 @@ TEST(test_places)
 	check_series(0, "c.service", 1);
 	check_series(1, "b.service", 2);
 	check_series(2, "other", 3);
-	assert_int_equal(units_series(units, 0)->causes[PHASE_REST].total, 3 * MS);
-	assert_true(units_series(units, 0)->since[PHASE_REST] == START + DAY);
+	assert_int_equal(units_series(units, 0)->causes[PHASE_OUTSIDE].total, 3 * MS);
+	assert_true(units_series(units, 0)->since[PHASE_OUTSIDE] == START + DAY);
 	assert_int_equal(units_recent_max(units_series(units, 0), START + DAY), 3 * MS);
 	assert_int_equal(units_refused(units), 3);
 }
@@ -216,7 +216,7 @@ TEST(test_period)
 	assert_int_equal(period(0, 1)->count, 1);
 	assert_int_equal(period(0, 1)->ranked.total, MS);
 	assert_int_equal(period(0, 1)->max, MS);
-	assert_int_equal(period(0, 1)->cause_totals[PHASE_REST], MS);
+	assert_int_equal(period(0, 1)->cause_totals[PHASE_OUTSIDE], MS);
 	/* counters know no period */
 	check_series(0, "a.service", 2);
 	check_series(1, "b.service", 2);
@@ -356,7 +356,7 @@ TEST(test_limit)
 		assert_int_equal(period(i, UNITS_MAX)->count, 1);
 		assert_int_equal(period(i, UNITS_MAX)->ranked.total, MS);
 		assert_int_equal(period(i, UNITS_MAX)->max, MS);
-		assert_int_equal(period(i, UNITS_MAX)->cause_totals[PHASE_REST], MS);
+		assert_int_equal(period(i, UNITS_MAX)->cause_totals[PHASE_OUTSIDE], MS);
 	}
 	/* A counter does not go back. */
 	units_end_period(units);

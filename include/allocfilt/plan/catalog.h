@@ -50,7 +50,7 @@ _Static_assert(ROLE_COUNT <= 64, "a mask has a bit for each role");
 
 /*
  * The phases of a stall: the kind of reclaim or other work (the group), within reclaim its part, and
- * the state of the task meanwhile. PHASE_REST is time outside of all windows of other traced
+ * the state of the task meanwhile. PHASE_OUTSIDE is time outside of all windows of other traced
  * functions.
  */
 enum phase_group {
@@ -64,24 +64,24 @@ enum phase_group {
 	PHASE_DRAIN,
 	PHASE_SWAP_IN,
 	PHASE_REFAULT,
-	PHASE_REST,
+	PHASE_OUTSIDE,
 	PHASE_GROUPS,
 };
 
 enum phase_part {
-	PART_OWN, /* none of the following; the only part of a group other than reclaim */
+	PART_ITSELF, /* none of the following; the only part of a group other than reclaim */
 	PART_SHRINKERS,
-	PART_SLAB, /* outside of shrinkers: looking for them, locks */
+	PART_SHRINKER_LOOKUP, /* outside of shrinkers: looking for them, locks */
 	PART_INACTIVE_LIST,
 	PART_ACTIVE_LIST,
-	PART_SHORT_RUNS, /* own time of one memcg's lists: functions inside were fast */
-	PART_THROTTLE,
+	PART_SHORT_SCANS, /* own time of one memcg's lists: functions inside were fast */
+	PART_THROTTLED,
 	PART_SOFT_LIMIT, /* own time of soft limit reclaim */
 	PHASE_PARTS,
 };
 
 enum phase_state {
-	STATE_RAN,
+	STATE_RUNNING,
 	STATE_WAITED,  /* for a CPU */
 	STATE_BLOCKED, /* asleep, uninterruptible */
 	STATE_SLEPT,   /* asleep otherwise */
@@ -104,7 +104,7 @@ struct catalog_role {
 	const char *key;   /* "page_allocation", for programs; roles of the same work share one */
 	/*
 	 * The phase of the own time of a window, outside of the windows in it. PHASE_OTHER_RECLAIM takes
-	 * the kind of reclaim around it; PHASE_REST belongs to no kind.
+	 * the kind of reclaim around it; PHASE_OUTSIDE belongs to no kind.
 	 */
 	enum phase_group group;
 	enum phase_part part; /* see plan_part() */

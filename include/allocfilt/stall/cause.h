@@ -24,11 +24,11 @@ struct cause_step {
 
 /*
  * A cause is the group of phases with at least half of the stall. If there is none, or if that is
- * the rest, a state off the CPU that has half is the cause. CAUSE_MIXED: no group and no state has
- * half. Its number is that of STATE_RAN, which is no cause; nor is STATE_UNKNOWN, the last one.
+ * outside reclaim, a state off the CPU that has half is the cause. CAUSE_MIXED: no group and no state has
+ * half. Its number is that of STATE_RUNNING, which is no cause; nor is STATE_UNKNOWN, the last one.
  */
 #define CAUSE_OF_STATE(state) (PHASE_GROUPS + (state))
-#define CAUSE_MIXED	      CAUSE_OF_STATE(STATE_RAN)
+#define CAUSE_MIXED	      CAUSE_OF_STATE(STATE_RUNNING)
 #define CAUSES		      CAUSE_OF_STATE(STATE_UNKNOWN)
 
 struct stall_cause {

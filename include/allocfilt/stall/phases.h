@@ -37,14 +37,14 @@ static inline uint64_t phases_part(const struct phases *phases, enum phase_group
 {
 	const uint64_t *ns = phases->ns[group][part];
 
-	return ns[STATE_RAN] + ns[STATE_WAITED] + ns[STATE_BLOCKED] + ns[STATE_SLEPT] +
+	return ns[STATE_RUNNING] + ns[STATE_WAITED] + ns[STATE_BLOCKED] + ns[STATE_SLEPT] +
 	       ns[STATE_OFF] + ns[STATE_UNKNOWN];
 }
 
 /** phases_off_cpu - is there time in which the task is known not to have run? */
 static inline bool phases_off_cpu(const struct phases *phases)
 {
-	return phases->states & ~(1u << STATE_RAN | 1u << STATE_UNKNOWN);
+	return phases->states & ~(1u << STATE_RUNNING | 1u << STATE_UNKNOWN);
 }
 
 /** phases_state - ns of all groups in a state */
@@ -62,10 +62,10 @@ static inline bool phases_is_reclaim(enum phase_group group)
 	return group < PHASE_COMPACTION;
 }
 
-/** phases_parts - how many parts of a group may have time: all, or PART_OWN alone */
+/** phases_parts - how many parts of a group may have time: all, or PART_ITSELF alone */
 static inline int phases_parts(enum phase_group group)
 {
-	return phases_is_reclaim(group) ? PHASE_PARTS : PART_OWN + 1;
+	return phases_is_reclaim(group) ? PHASE_PARTS : PART_ITSELF + 1;
 }
 
 /** phases_spend - add time to a state of a part of a group */
@@ -73,7 +73,7 @@ static inline void phases_spend(struct phases *phases, enum phase_group group, e
 				enum phase_state state, uint64_t ns)
 {
 	if ((int)part >= phases_parts(group))
-		part = PART_OWN;
+		part = PART_ITSELF;
 	phases->groups |= 1u << group;
 	phases->states |= 1u << state;
 	phases->ns[group][part][state] += ns;

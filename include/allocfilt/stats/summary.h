@@ -111,7 +111,7 @@ const struct summary_stalls *summary_stalls(const struct summary *summary, enum 
 const struct named_stall *summary_longest(const struct summary *summary, unsigned int place);
 
 /**
- * summary_most_explained - the stall with most time in phases other than PHASE_REST; NULL: none
+ * summary_most_explained - the stall with most time in phases other than PHASE_OUTSIDE; NULL: none
  *
  * The task of the longest stall may only have waited for a CPU.
  */
