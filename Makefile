@@ -10,6 +10,7 @@
 # make demo        the same with an explanation of what is seen
 # make install     PREFIX, DESTDIR; nothing is started
 # make uninstall   with the same PREFIX and DESTDIR
+# make sample      doc/sample.html, the page of a capture
 # make dist        the sources of a release, in build/; the same bytes wherever it is made
 # make deb         a Debian package of these sources and of debian/, in build/
 # SAN=address,undefined, CC=clang, WERROR=1, V=1
@@ -20,6 +21,7 @@ PREFIX ?= /usr/local
 SBINDIR ?= $(PREFIX)/sbin
 MANDIR ?= $(PREFIX)/share/man
 DATADIR ?= $(PREFIX)/share/allocfilt
+DOCDIR ?= $(PREFIX)/share/doc/allocfilt
 SYSCONFDIR ?= /etc
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 CATALOGDIR ?= $(PREFIX)/lib/systemd/catalog
@@ -85,6 +87,7 @@ MAN_PAGES := $(sort $(wildcard man/*.[1-8]))
 man_path = $(MANDIR)/man$(subst .,,$(suffix $(1)))/$(notdir $(1))
 CATALOG := $(wildcard systemd/allocfilt.catalog)
 CONF := $(wildcard etc/allocfilt.conf)
+DOCS := README.md NEWS $(sort $(wildcard doc/*))
 # below etc/ here, below $(DATADIR) there
 DATA := allocfilt.schema.json grafana/allocfilt.json prometheus/allocfilt.rules.yml
 DIST := allocfilt-$(VERSION)
@@ -160,6 +163,9 @@ bench: all
 demo:
 	$(Q)tests/demo
 
+sample: all
+	$(Q)$(BUILD)/allocfilt -q -s fixtures/off-cpu -t 134 -f html -o doc/sample.html
+
 # Nothing is enabled or started, and systemd is told nothing. A configuration that is there already is
 # somebody's own.
 install: all
@@ -172,6 +178,7 @@ install: all
 	install -D -m 644 etc/allocfilt.fish-completion $(DESTDIR)$(FISHDIR)/allocfilt.fish
 	$(foreach file,$(DATA),install -D -m 644 etc/$(file) $(DESTDIR)$(DATADIR)/$(file) && ):
 	$(foreach page,$(MAN_PAGES),install -D -m 644 $(page) $(DESTDIR)$(call man_path,$(page)) && ):
+	$(foreach file,$(DOCS),install -D -m 644 $(file) $(DESTDIR)$(DOCDIR)/$(file) && ):
 	$(if $(CATALOG),install -D -m 644 $(CATALOG) $(DESTDIR)$(CATALOGDIR)/$(notdir $(CATALOG)))
 	$(if $(CONF),[ -e $(DESTDIR)$(SYSCONFDIR)/allocfilt.conf ] || \
 		install -D -m 644 $(CONF) $(DESTDIR)$(SYSCONFDIR)/allocfilt.conf)
@@ -181,11 +188,11 @@ install: all
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/allocfilt $(DESTDIR)$(UNIT) $(DESTDIR)$(COMPLETION) \
 		$(foreach page,$(MAN_PAGES),$(DESTDIR)$(call man_path,$(page))) \
-		$(DATA:%=$(DESTDIR)$(DATADIR)/%) \
+		$(DATA:%=$(DESTDIR)$(DATADIR)/%) $(DOCS:%=$(DESTDIR)$(DOCDIR)/%) \
 		$(DESTDIR)$(ZSHDIR)/_allocfilt $(DESTDIR)$(FISHDIR)/allocfilt.fish \
 		$(if $(CATALOG),$(DESTDIR)$(CATALOGDIR)/$(notdir $(CATALOG)))
-	for dir in grafana prometheus .; do dir=$(DESTDIR)$(DATADIR)/$$dir; \
-		[ ! -d $$dir ] || rmdir --ignore-fail-on-non-empty $${dir%/.} || exit; done
+	for dir in $(DATADIR)/grafana $(DATADIR)/prometheus $(DATADIR) $(DOCDIR)/doc $(DOCDIR); do \
+		dir=$(DESTDIR)$$dir; [ ! -d $$dir ] || rmdir --ignore-fail-on-non-empty $$dir || exit; done
 	$(if $(CONF),! cmp -s $(CONF) $(DESTDIR)$(SYSCONFDIR)/allocfilt.conf || \
 		rm $(DESTDIR)$(SYSCONFDIR)/allocfilt.conf)
 
@@ -218,7 +225,7 @@ deb: dist
 clean:
 	rm -rf build build-san build-fuzz
 
-.PHONY: all unit-tests fuzz-targets fuzz check-unit check check-all bench try demo install uninstall \
-	dist deb clean
+.PHONY: all unit-tests fuzz-targets fuzz check-unit check check-all bench try demo sample install \
+	uninstall dist deb clean
 .SECONDARY: $(UNIT_TESTS:=.o) $(FUZZ_TARGETS:=.o)
 .DELETE_ON_ERROR:
