@@ -73,6 +73,7 @@ static const struct binding switch_bindings[] = {
 
 static const struct binding wakeup_bindings[] = {
 	{ "pid", TO(sched.tid), true },
+	{ "target_cpu", TO(sched.target_cpu), false },
 	{ NULL },
 };
 
@@ -101,7 +102,10 @@ struct format {
 	size_t minimum;		  /* bytes of a whole record */
 	struct field fields[FIELDS_MAX];
 	unsigned int nr_fields;
-	struct record_fields unknown; /* the fields' values until they are read */
+	union { /* the fields' values until they are read */
+		struct record_fields fields;
+		struct record_sched sched;
+	} unknown;
 	uint16_t data; /* offset of the field without a fixed size: buf, id of our probe, caller */
 };
 
@@ -272,15 +276,17 @@ static bool bind_event(struct decode *decode, struct format *format, struct tep_
 	case EVENT_FORK:
 		return bind_all(format, event, fork_bindings);
 	case EVENT_SCHED_SWITCH:
+		bind_offset(&format->unknown.sched.name, event, "next_comm", RECORD_COMM_SIZE);
 		return bind_all(format, event, switch_bindings);
 	case EVENT_SCHED_WAKEUP:
+		format->unknown.sched.target_cpu = -1;
 		return bind_all(format, event, wakeup_bindings);
 	case EVENT_SHRINK_INACTIVE:
-		format->unknown.nr_scanned = format->unknown.nr_dirty =
-			format->unknown.nr_writeback = RECORD_PAGES_UNKNOWN;
+		format->unknown.fields.nr_scanned = format->unknown.fields.nr_dirty =
+			format->unknown.fields.nr_writeback = RECORD_PAGES_UNKNOWN;
 		/* fall through */
 	case EVENT_SLAB_START:
-		format->unknown.nid = format->unknown.priority = -1;
+		format->unknown.fields.nid = format->unknown.fields.priority = -1;
 		/* fall through */
 	default:
 		return bind_all(format, event, event_bindings);
@@ -565,7 +571,7 @@ static noinline int decode_other(struct decode *decode, const struct format *for
 	const char *data = record->raw;
 	size_t size = record->raw_size;
 
-	record->fields = format->unknown;
+	record->fields = format->unknown.fields;
 	record->stack = (struct record_stack){ 0 };
 	record->event = 0;
 	switch (format->event) {
@@ -647,7 +653,7 @@ void decode_fields(struct decode *decode, struct record *record)
 	const struct format *format = format_of(decode, record->raw, record->raw_size);
 
 	/* As large as the union. */
-	record->fields = format->unknown;
+	record->fields = format->unknown.fields;
 	load_fields(decode, format, record->raw, record);
 }
 

@@ -362,6 +362,9 @@ static noinline int sched_record(struct pipeline *pipeline, struct record *recor
 	int ret = 0;
 
 	decode_fields(pipeline->decode, record);
+	/* Of other tasks than these no switch is recorded, so who runs after one is not known. */
+	if (selection_is_recorded(&pipeline->selection))
+		record->sched.name = 0;
 	if (!pipeline->sched_is_off)
 		ret = stalls_sched(pipeline->stalls, record);
 	if (ret || is_only_sched(pipeline, record) ||

@@ -60,7 +60,8 @@ struct stalls *stalls_new(const struct plan *plan, const struct data_source *sou
 	stalls->walk.edge = source->local_clock ? 0 : FOREIGN_CLOCK_EDGE;
 	stalls->lost_at = calloc(source->cpus.count + 1, sizeof(*stalls->lost_at));
 	stalls->folded = malloc(LOG_SUM_BYTES);
-	if (!stalls->lost_at || !stalls->folded || task_log_init(&stalls->log, memory)) {
+	if (!stalls->lost_at || !stalls->folded || task_log_init(&stalls->log, memory) ||
+	    (plan_off_cpu(plan) && runs_init(&stalls->walk.runs, memory / 4, source->cpus.count))) {
 		stalls_free(stalls);
 		errno = ENOMEM;
 		return NULL;
@@ -73,6 +74,7 @@ void stalls_free(struct stalls *stalls)
 	if (!stalls)
 		return;
 	task_log_destroy(&stalls->log);
+	runs_destroy(&stalls->walk.runs);
 	free(stalls->folded);
 	free(stalls->lost_at);
 	free(stalls);
@@ -784,7 +786,10 @@ static int log_switch(struct stalls *stalls, const struct record *record, int ti
 				   &entry);
 	if (ret)
 		return ret;
-	*log_off_cpu(entry) = (struct log_off_cpu){ .state = state };
+	*log_off_cpu(entry) = (struct log_off_cpu){
+		.cpu = runs_cpu(&stalls->cpus, record->cpu),
+		.state = state,
+	};
 	(*task)->off_cpu = entry;
 	return 0;
 }
@@ -811,6 +816,7 @@ static int leave_cpu(struct stalls *stalls, const struct record *record)
 
 int stalls_sched(struct stalls *stalls, const struct record *record)
 {
+	struct runs *runs = &stalls->walk.runs;
 	struct log_task *task = NULL;
 	struct log_off_cpu *off_cpu;
 	int ret = 0;
@@ -822,9 +828,11 @@ int stalls_sched(struct stalls *stalls, const struct record *record)
 		if (!task || !task->off_cpu)
 			break;
 		off_cpu = log_off_cpu(task->off_cpu);
-		if (!off_cpu->woken)
-			off_cpu->woken =
-				record->ts > task->off_cpu->ts ? record->ts : task->off_cpu->ts;
+		if (off_cpu->woken)
+			break;
+		off_cpu->woken = record->ts > task->off_cpu->ts ? record->ts : task->off_cpu->ts;
+		if (off_cpu->state != STATE_WAITED)
+			off_cpu->cpu = runs_cpu(&stalls->cpus, record->sched.target_cpu);
 		break;
 	case EVENT_SCHED_SWITCH:
 		stalls->sched.switches++;
@@ -833,10 +841,13 @@ int stalls_sched(struct stalls *stalls, const struct record *record)
 		task = task_of_thread(stalls, record->sched.tid);
 		if (!ret && record->sched.tid && (!task || !task->off_cpu))
 			ret = log_switch(stalls, record, record->sched.tid, STATE_OFF, &task);
-		if (ret || !task)
-			break;
-		log_off_cpu(task->off_cpu)->came = record->ts;
-		task->off_cpu = NULL;
+		if (!ret && task) {
+			off_cpu = log_off_cpu(task->off_cpu);
+			off_cpu->came = record->ts;
+			off_cpu->run = runs_newest(runs, off_cpu->cpu);
+			task->off_cpu = NULL;
+		}
+		runs_switch(runs, runs_cpu(&stalls->cpus, record->cpu), record);
 		break;
 	default:
 		break;
@@ -847,6 +858,8 @@ int stalls_sched(struct stalls *stalls, const struct record *record)
 void stalls_sched_stop(struct stalls *stalls)
 {
 	stalls->walk.off_cpu_from = UINT64_MAX;
+	for (int place = 0; place < stalls->cpus.count; place++)
+		runs_lost(&stalls->walk.runs, place);
 }
 
 const struct sched_counts *stalls_sched_counts(const struct stalls *stalls)
@@ -883,9 +896,12 @@ int stalls_stack(struct stalls *stalls, const struct record *record)
 
 void stalls_lost(struct stalls *stalls, int cpu, uint64_t ts)
 {
-	for (int place = 0; place < stalls->cpus.count; place++)
-		if (cpu < 0 || cpu == stalls->cpus.numbers[place])
-			stalls->lost_at[place] = stalls->lost_last = ts;
+	for (int place = 0; place < stalls->cpus.count; place++) {
+		if (cpu >= 0 && cpu != stalls->cpus.numbers[place])
+			continue;
+		stalls->lost_at[place] = stalls->lost_last = ts;
+		runs_lost(&stalls->walk.runs, place);
+	}
 	stalls->losses++;
 }
 

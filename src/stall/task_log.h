@@ -79,7 +79,9 @@ struct log_off_cpu {
 	uint64_t woken;	   /* ns: when it could run again; 0: it was not woken */
 	uint64_t came;	   /* ns: when it got a CPU; 0: not yet, or that record was lost */
 	uint64_t function; /* an address in the function that sleeps; 0: not known */
-	uint64_t state;	   /* enum phase_state until it was woken */
+	uint32_t run;	   /* on the CPU that it waited for, the last one: see struct runs */
+	uint16_t cpu;	   /* the place of that CPU */
+	uint16_t state;	   /* enum phase_state until it was woken */
 };
 
 /* A stretch of a log in which single windows and events are known no more. */

@@ -25,13 +25,12 @@ static void note_logged_event(struct walk *walk, struct log_entry *entry)
 static bool is_same_slice(const struct stall_slice *a, const struct stall_slice *b)
 {
 	return a->shrinker == b->shrinker && a->callback == b->callback &&
-	       a->function == b->function && a->group == b->group && a->part == b->part &&
-	       a->state == b->state;
+	       a->function == b->function && a->tid == b->tid && a->group == b->group &&
+	       a->part == b->part && a->state == b->state;
 }
 
-/* In a full table the slice with least time loses its name. */
-static void add_slice(struct stall_sum *sum, struct stall_slice *slices, size_t *count,
-		      const struct stall_slice *slice)
+/* In a full table the slice with least time loses its name, and the return value is true. */
+static bool add_slice(struct stall_slice *slices, size_t *count, const struct stall_slice *slice)
 {
 	struct stall_slice *least = slices;
 
@@ -39,35 +38,66 @@ static void add_slice(struct stall_sum *sum, struct stall_slice *slices, size_t 
 		if (is_same_slice(&slices[i], slice)) {
 			slices[i].ns += slice->ns;
 			slices[i].count += slice->count;
-			return;
+			return false;
 		}
 		if (slices[i].ns < least->ns)
 			least = &slices[i];
 	}
 	if (*count < STALL_SLICES_MAX) {
 		slices[(*count)++] = *slice;
-		return;
+		return false;
 	}
-	sum->cut = true;
 	if (least->ns < slice->ns)
 		*least = *slice;
+	return true;
 }
 
 static void add_shrinker(struct stall_sum *sum, const struct work *work, uint64_t ns,
 			 uint64_t count)
 {
-	add_slice(sum, sum->shrinkers, &sum->nr_shrinkers,
-		  &(struct stall_slice){
-			  .shrinker = work->shrinker,
-			  .callback = work->callback,
-			  .group = work->group,
-			  .ns = ns,
-			  .count = count,
-		  });
+	sum->cut |= add_slice(sum->shrinkers, &sum->nr_shrinkers,
+			      &(struct stall_slice){
+				      .shrinker = work->shrinker,
+				      .callback = work->callback,
+				      .group = work->group,
+				      .ns = ns,
+				      .count = count,
+			      });
 }
 
-/* Gives the time from @from on to the innermost window; @function: in which the task slept, or 0 */
-static void spend(struct walk *walk, uint64_t from, enum phase_state state, uint64_t function)
+/* Goes back over the runs on the CPU that the task waited for; what they lack has no runner. */
+static void add_runners(struct walk *walk, const struct log_off_cpu *off_cpu, uint64_t from,
+			uint64_t to)
+{
+	uint64_t until = off_cpu->came;
+	const struct run *run;
+
+	for (uint32_t number = off_cpu->run; until > from; number = run->before) {
+		uint64_t start, end = until < to ? until : to;
+
+		run = runs_at(&walk->runs, number);
+		if (!run || run->start > until)
+			return;
+		start = run->start > from ? run->start : from;
+		until = run->start;
+		if (run->tid == RUN_UNKNOWN || start >= end)
+			continue;
+		struct stall_slice runner = {
+			.tid = run->tid,
+			.state = STATE_WAITED,
+			.ns = end - start,
+		};
+		memcpy(runner.name, run->name, sizeof(runner.name));
+		add_slice(walk->sum.runners, &walk->sum.nr_runners, &runner);
+	}
+}
+
+/*
+ * Gives the time from @from on to the innermost window. @off_cpu: the time off the CPU that it is in;
+ * NULL: none
+ */
+static void spend(struct walk *walk, uint64_t from, enum phase_state state,
+		  const struct log_off_cpu *off_cpu)
 {
 	const struct work *work = &walk->levels[walk->nr_levels - 1].work;
 	uint64_t ns;
@@ -77,19 +107,22 @@ static void spend(struct walk *walk, uint64_t from, enum phase_state state, uint
 	if (from >= walk->at)
 		return;
 	ns = walk->at - from;
+	if (off_cpu && state == STATE_WAITED)
+		add_runners(walk, off_cpu, from, walk->at);
 	walk->at = from;
 	phases_spend(&walk->sum.phases, work->group, work->part, state, ns);
 	if (work->shrinker)
 		add_shrinker(&walk->sum, work, ns, 0);
-	if (function)
-		add_slice(&walk->sum, walk->sum.sleeps, &walk->sum.nr_sleeps,
-			  &(struct stall_slice){
-				  .function = resolver_function(walk->resolver, function),
-				  .group = work->group,
-				  .part = work->part,
-				  .state = state,
-				  .ns = ns,
-			  });
+	if (off_cpu && state != STATE_WAITED && off_cpu->function)
+		walk->sum.cut |= add_slice(
+			walk->sum.sleeps, &walk->sum.nr_sleeps,
+			&(struct stall_slice){
+				.function = resolver_function(walk->resolver, off_cpu->function),
+				.group = work->group,
+				.part = work->part,
+				.state = state,
+				.ns = ns,
+			});
 }
 
 /* The same back to a time at which the task ran: it called a function, returned, or got a CPU. */
@@ -97,7 +130,7 @@ static void spend_seen(struct walk *walk, uint64_t from)
 {
 	if (from >= walk->at)
 		return;
-	spend(walk, from, walk->state, 0);
+	spend(walk, from, walk->state, NULL);
 	walk->state = walk->off_cpu ? STATE_RUNNING : STATE_UNKNOWN;
 }
 
@@ -286,8 +319,8 @@ static void walk_off_cpu(struct walk *walk, struct log_entry *entry)
 		return;
 	if (off_cpu->woken && off_cpu->woken < came)
 		woken = off_cpu->woken;
-	spend(walk, woken, STATE_WAITED, 0);
-	spend(walk, entry->ts, (enum phase_state)off_cpu->state, off_cpu->function);
+	spend(walk, woken, STATE_WAITED, off_cpu);
+	spend(walk, entry->ts, (enum phase_state)off_cpu->state, off_cpu);
 }
 
 /* Work that a sum knows only in part counts for the window around it. */
@@ -299,6 +332,11 @@ static void add_summed(struct walk *walk, struct stall_slice slice, bool is_time
 		.work = { slice.group, slice.part, slice.shrinker, slice.callback },
 	};
 
+	if (!is_time && slice.state == STATE_WAITED) {
+		if (walk->off_cpu)
+			add_slice(sum->runners, &sum->nr_runners, &slice);
+		return;
+	}
 	if (slice.shrinker)
 		level.work.part = PART_SHRINKERS;
 	set_work(&level, innermost(walk), walk->plan);
@@ -313,7 +351,7 @@ static void add_summed(struct walk *walk, struct stall_slice slice, bool is_time
 	if (slice.shrinker)
 		add_shrinker(sum, &level.work, slice.ns, slice.count);
 	if (slice.function && walk->off_cpu)
-		add_slice(sum, sum->sleeps, &sum->nr_sleeps, &slice);
+		sum->cut |= add_slice(sum->sleeps, &sum->nr_sleeps, &slice);
 }
 
 static void walk_summed(struct walk *walk, struct log_entry *entry)
@@ -447,11 +485,17 @@ void walk_stall(struct walk *walk, struct log_cursor end, struct stall *stall)
 	walk_back(walk, end, 1);
 	sort_slices(sum->shrinkers, sum->nr_shrinkers);
 	sort_slices(sum->sleeps, sum->nr_sleeps);
+	sort_slices(sum->runners, sum->nr_runners);
 	stall->phases = sum->phases;
 	stall->shrinkers = sum->shrinkers;
 	stall->nr_shrinkers = sum->nr_shrinkers;
 	stall->sleeps = sum->sleeps;
 	stall->nr_sleeps = sum->nr_sleeps;
+	stall->runners = sum->runners;
+	stall->nr_runners = sum->nr_runners;
+	stall->no_runner = phases_state(&sum->phases, STATE_WAITED);
+	for (size_t i = 0; i < sum->nr_runners; i++)
+		stall->no_runner -= sum->runners[i].ns;
 	stall->nr_windows = sum->nr_windows;
 	stall->nr_events = sum->nr_events;
 	stall->windows = walk->windows;
@@ -508,4 +552,6 @@ void walk_sum(struct walk *walk, struct log_cursor last, struct log_sum *sum)
 		add_to_sum(sum, &whole->shrinkers[i]);
 	for (size_t i = 0; i < whole->nr_sleeps; i++)
 		add_to_sum(sum, &whole->sleeps[i]);
+	for (size_t i = 0; i < whole->nr_runners && sum->nr_slices < LOG_SUM_SLICES; i++)
+		add_to_sum(sum, &whole->runners[i]);
 }

@@ -8,6 +8,7 @@
 
 #include "allocfilt/record/decode.h"
 #include "stall/details.h"
+#include "stall/runs.h"
 #include "stall/task_log.h"
 
 /*
@@ -28,8 +29,10 @@ struct stall_sum {
 	bool no_switch; /* of the task, where there was one */
 	size_t nr_shrinkers;
 	size_t nr_sleeps;
+	size_t nr_runners;
 	struct stall_slice shrinkers[STALL_SLICES_MAX];
 	struct stall_slice sleeps[STALL_SLICES_MAX];
+	struct stall_slice runners[STALL_SLICES_MAX];
 };
 
 /* The kind of work that a window does. */
@@ -54,6 +57,7 @@ struct walk {
 	const struct plan *plan;
 	struct decode *decode;
 	struct resolver *resolver;
+	struct runs runs;
 	uint64_t edge;		/* ns by which a window may have begun before its calltime */
 	uint64_t off_cpu_from;	/* ns: of the first switch; UINT64_MAX: there was none */
 	bool gap;		/* a window of a depth in between was missing */

@@ -63,6 +63,11 @@ static const struct made_event sched_wakeup = {
 	"sched_wakeup", 316, "char comm[16] 16, pid_t pid 4s, int prio 4s, int target_cpu 4s",
 	"\"pid=%d\", REC->pid"
 };
+static const struct made_event sched_switch_nameless = {
+	"sched_switch", 317, "prev_state 8s, char next_comm[8] 8, pid_t next_pid 4s", "\"\""
+};
+static const struct made_event sched_wakeup_nowhere = { "sched_wakeup", 318, "pid_t pid 4s",
+							"\"\"" };
 static const struct made_event print = { "print", 5, "ip 8, char buf[] 0s",
 					 "\"%ps: %s\", (void *)REC->ip, REC->buf" };
 /* Ours: an event probe, a kprobe. */
@@ -546,16 +551,29 @@ TEST(switches_and_wakeups)
 		add(4, EVENT_SCHED_WAKEUP, &sched_wakeup);
 		decode_event(1, 1000, cases[i].of_switch,
 			     VALUES({ "prev_state", 0x102 }, { "next_pid", 77 }));
-		decode_event(1, 1001, &sched_wakeup, VALUES({ "pid", 78 }));
+		decode_event(1, 1001, &sched_wakeup, VALUES({ "pid", 78 }, { "target_cpu", 3 }));
 		assert_int_equal(fixture.count, 2);
 		assert_int_equal(record[0].kind, RECORD_EVENT);
 		assert_int_equal(record[0].event, 3);
 		assert_int_equal(record[0].tid, MADE_PID);
 		assert_int_equal(record[0].sched.prev_state, 0x102);
 		assert_int_equal(record[0].sched.tid, 77);
+		/* Behind the common fields, the first name and three numbers. */
+		assert_int_equal(record[0].sched.name,
+				 cases[i].of_switch == &sched_switch ? 40 : 36);
 		assert_int_equal(record[1].kind, RECORD_EVENT);
 		assert_int_equal(record[1].event, 4);
 		assert_int_equal(record[1].sched.tid, 78);
+		assert_int_equal(record[1].sched.target_cpu, 3);
+		/* No kernel is known to lack these. */
+		add(5, EVENT_SCHED_SWITCH, &sched_switch_nameless);
+		add(6, EVENT_SCHED_WAKEUP, &sched_wakeup_nowhere);
+		decode_event(1, 1002, &sched_switch_nameless, VALUES({ "next_pid", 79 }));
+		decode_event(1, 1003, &sched_wakeup_nowhere, VALUES({ "pid", 80 }));
+		assert_int_equal(record[2].sched.tid, 79);
+		assert_int_equal(record[2].sched.name, 0);
+		assert_int_equal(record[3].sched.tid, 80);
+		assert_int_equal(record[3].sched.target_cpu, -1);
 	}
 }
 

@@ -16,13 +16,15 @@
  *	"direct+ 110"	      an event, here a begin; "slab+ 120 shr=5", fields of events follow
  *	"pair 120-150 shr=5"  the begin and the end of a slab pair
  *	"off 100-200 state=2 woken=150 in=5"  the task leaves its CPU, is woken, and comes back
- *	"leave 100 state=2", "wake 150", "come 200"  the same in parts
+ *	"leave 100 state=2", "wake 150", "come 200"  the same in parts, with task 3 in its place
+ *	"leave 100 next=8", "come 200 from=8", "wake 150 on=2"  with another one; for another CPU
  *	"wait+ 100 by=refault", "wait- 200"  a memory wait; "wait 100-200 by=refault"  the same
  *	"stack 120 in=5", "lost 150 cpu=1", "lostall 150", "stop 150", "time 150", "flush 200"
  *
  * A number and a colon before it are another task than 7, "h:", "s:" and "n:" the interrupts of a
  * CPU; "cpu=1" is at the end of any item. Stalls are noted as "7:100-300/2? direct.slab=50 outside=150":
- * its task, depth, "?" for incomplete and phases, which "~D" follows where the task did not run.
+ * its task, depth, "?" for incomplete and phases, which "~D" follows where the task did not run; or as
+ * "7:100-300 8=20 none=5" with the tasks that had the CPU while it waited.
  * Memory waits are noted as "w7:100-200=refault", with "?" if they were in progress.
  */
 
@@ -31,6 +33,7 @@
 #define FUNCTIONS 0xf01 /* addresses: of ROLE_NONE 0xf00 */
 #define TASK	  7
 #define CPUS	  4
+#define UNNAMED	  98 /* a task whose switches have no name */
 
 enum { /* the plan's events, in this order */
        RECLAIM_BEGIN,
@@ -116,7 +119,7 @@ static const char *const role_names[ROLE_COUNT] = {
 	[ROLE_WAIT] = "unknown",
 };
 
-enum shown { PHASES, LINES, DETAILS, NOTHING };
+enum shown { PHASES, LINES, DETAILS, RUNNERS, NOTHING };
 
 static struct {
 	struct plan plan;
@@ -254,14 +257,41 @@ static inline void note_details(const struct stall *stall)
 	note(" lines %u+%u", stall->nr_windows, stall->nr_events);
 }
 
-/* The phases have all of its time, and its shrinkers no more than the phases say of them. */
+/* A task has its number as its name, behind what a name of before may have left. */
+static void name_of(int tid, char name[RECORD_COMM_SIZE])
+{
+	memset(name, 'x', RECORD_COMM_SIZE);
+	snprintf(name, RECORD_COMM_SIZE, "%d", tid);
+}
+
+static inline void note_runners(const struct stall *stall)
+{
+	for (size_t i = 0; i < stall->nr_runners; i++) {
+		char name[RECORD_COMM_SIZE];
+
+		name_of(stall->runners[i].tid, name);
+		assert_string_equal(stall->runners[i].name, name);
+		note(" %s=%" PRIu64, name, stall->runners[i].ns);
+	}
+	if (stall->no_runner)
+		note(" none=%" PRIu64, stall->no_runner);
+}
+
+/*
+ * The phases have all of its time, its shrinkers no more than the phases say of them, and those that
+ * had the CPU have, with what is not recorded, the time that it waited.
+ */
 static inline void check_sums(const struct stall *stall)
 {
 	uint64_t shrinkers[PHASE_GROUPS] = { 0 };
+	uint64_t waited = stall->no_runner;
 
 	assert_int_equal(phases_total(&stall->phases), stall->end - stall->start);
 	for (size_t i = 0; i < stall->nr_shrinkers; i++)
 		shrinkers[stall->shrinkers[i].group] += stall->shrinkers[i].ns;
+	for (size_t i = 0; i < stall->nr_runners; i++)
+		waited += stall->runners[i].ns;
+	assert_int_equal(waited, phases_state(&stall->phases, STATE_WAITED));
 	for (int group = 0; group < PHASE_GROUPS; group++)
 		assert_true(shrinkers[group] <= phases_part(&stall->phases, group, PART_SHRINKERS));
 }
@@ -303,6 +333,8 @@ static int got_stall(void *context, const struct stall *stall)
 		note_phases(stall);
 	else if (run.shown == LINES)
 		note_lines(stall);
+	else if (run.shown == RUNNERS)
+		note_runners(stall);
 	else
 		note_details(stall);
 	return run.fail;
@@ -315,7 +347,8 @@ struct item {
 	struct record_fields fields;
 	uint64_t to, woken, in;
 	uint64_t state;
-	long size; /* bytes of payload */
+	int other, on; /* the task before or after a switch; the CPU of a task that is woken */
+	long size;     /* bytes of payload */
 };
 
 static const struct {
@@ -343,6 +376,9 @@ static const struct {
 	FIELD("woken", woken),
 	FIELD("in", in),
 	FIELD("state", state),
+	FIELD("next", other),
+	FIELD("from", other),
+	FIELD("on", on),
 	FIELD("size", size),
 #undef FIELD
 };
@@ -350,13 +386,21 @@ static const struct {
 static int put_sched(const struct item *item, int event, int tid, int other, uint64_t ts)
 {
 	struct record record = { .kind = RECORD_EVENT, .cpu = item->record.cpu };
+	char raw[24 + RECORD_COMM_SIZE];
 	uint64_t pair;
 
+	name_of(other, raw + 24);
+	record.raw = raw;
+	record.raw_size = sizeof(raw);
 	record.ts = ts;
 	record.tid = tid;
 	record.event = (uint16_t)event;
 	record.sched.tid = other;
 	record.sched.prev_state = item->state;
+	if (event == WAKEUP)
+		record.sched.target_cpu = item->on;
+	else if (other != UNNAMED)
+		record.sched.name = 24;
 	assert_int_equal(stalls_sched(run.stalls, &record), 0);
 	return stalls_event(run.stalls, &record, &pair);
 }
@@ -470,9 +514,9 @@ static int put_item(struct item *item, const char *name, uint64_t depth)
 	if (!strcmp(name, "off"))
 		return put_off(item);
 	if (!strcmp(name, "leave"))
-		return put_sched(item, SWITCH, record->tid, 3, record->ts);
+		return put_sched(item, SWITCH, record->tid, item->other, record->ts);
 	if (!strcmp(name, "come"))
-		return put_sched(item, SWITCH, 3, record->tid, record->ts);
+		return put_sched(item, SWITCH, item->other, record->tid, record->ts);
 	if (!strcmp(name, "wake"))
 		return put_sched(item, WAKEUP, 99, record->tid, record->ts);
 	if (!strcmp(name, "stack"))
@@ -539,7 +583,7 @@ static const char *parse_owner(const char *text, struct record *record)
 
 static int play_item(const char *text)
 {
-	struct item item = { .state = 0x100 };
+	struct item item = { .state = 0x100, .other = 3 };
 	char name[32] = "";
 	uint64_t depth = 0;
 	char *at;

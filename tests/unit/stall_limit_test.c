@@ -272,6 +272,8 @@ UNIT_TEST(test_an_hour_of_kswapd)
 		  "reclaim.slab=5000000000 reclaim.inactive=10000000000 {1=1000000000*200000} "
 		  "{2=1000000000*200000} {3=1000000000*200000} {4=1000000000*200000} "
 		  "{5=1000000000*200000}" },
+		{ RUNNERS, "3:leave 0", "7:0-3600000000000 3=1000000000" },
+		{ RUNNERS, "3:leave 1", "7:0-3600000000000" },
 		{ DETAILS, "3:leave 0",
 		  "7:0-3600000000000 order -1 outcome s1 (99992 others, s0, s1, s0, s1, s0, "
 		  "s1, s0, s1) nodes 1 priority 12 scanned 3200000 reclaimed 0 dirty 0 "

@@ -216,6 +216,115 @@ UNIT_TEST(test_many_functions)
 	}
 }
 
+/* ---- who had the CPU ---- */
+
+UNIT_TEST(test_runners)
+{
+	CHECK(start_seen, RUNNERS,
+	      { "nobody while it runs or sleeps",
+		"leave 1100 state=2 next=8, come 1150 from=8, alloc 1000-1200", "7:1000-1200" },
+	      { "preempted", "leave 1100 next=8, come 1150 from=8, alloc 1000-1200",
+		"7:1000-1200 8=50" },
+	      { "two, most time first",
+		"leave 1100 next=8, 8:leave 1120 next=9, come 1150 from=9, alloc 1000-1200",
+		"7:1000-1200 9=30 8=20" },
+	      { "one of them twice, in two waits",
+		"leave 1100 next=8, 8:leave 1120 next=9, come 1150 from=9, leave 1160 next=8, "
+		"come 1185 from=8, alloc 1000-1200",
+		"7:1000-1200 8=45 9=30" },
+	      { "from the wake-up on",
+		"leave 1100 state=2 next=8, wake 1130, come 1150 from=8, alloc 1000-1200",
+		"7:1000-1200 8=20" },
+	      { "on the CPU that it was woken for",
+		"3:leave 1010 next=9 cpu=2, leave 1100 state=2 next=8, wake 1130 on=2, "
+		"9:leave 1141 next=10 cpu=2, come 1150 from=10 cpu=2, alloc 1000-1200",
+		"7:1000-1200 9=11 10=9" },
+	      { "a wake-up of one that can run does not move it",
+		"3:leave 1010 next=9 cpu=2, leave 1100 next=8, wake 1130 on=2, come 1150 from=8, "
+		"alloc 1000-1200",
+		"7:1000-1200 8=50" },
+	      { "moved to another CPU: those of the one that it waited for",
+		"3:leave 1010 next=9 cpu=2, leave 1100 next=8, 8:leave 1110 next=10, "
+		"come 1150 from=9 cpu=2, 10:leave 1160 next=8, alloc 1000-1200",
+		"7:1000-1200 10=40 8=10" },
+	      { "idle: until the wake-up gets there",
+		"leave 1100 state=2 next=0, wake 1130, come 1150 from=0, alloc 1000-1200",
+		"7:1000-1200 0=20" });
+	/* The text of these examples has edges of 50 us: a wait may lie across one of the stall. */
+	CHECK(start_seen, RUNNERS,
+	      { "before the start of the stall",
+		"leave 1000000 next=8, 8:leave 1030000 next=9, 9:leave 1050000 next=8, "
+		"come 1060000 from=8, alloc 1021000-6000000",
+		"7:1021000-6000000 9=20000 8=19000" },
+	      { "after its end",
+		"leave 1000000 next=8, 8:leave 1930000 next=9, 9:leave 1950000 next=10, "
+		"come 1960000 from=10, alloc 900000-1940000",
+		"7:900000-1940000 8=930000 9=10000" });
+}
+
+UNIT_TEST(test_no_runner)
+{
+	CHECK(start_seen, RUNNERS,
+	      { "a switch to who runs at the end was lost",
+		"leave 1100 next=8, 8:leave 1120 next=9, come 1150 from=10, alloc 1000-1200",
+		"7:1000-1200 8=20 none=30" },
+	      { "a switch in the middle was lost",
+		"leave 1100 next=8, 9:leave 1120 next=10, come 1150 from=10, alloc 1000-1200",
+		"7:1000-1200 10=30 none=20" },
+	      { "records of the CPU were lost, and the same task is there after that",
+		"leave 1100 next=8, 8:leave 1120 next=9, lost 1130, come 1150 from=9, "
+		"alloc 1000-1200",
+		"7:1000-1200? 8=20 none=30" },
+	      { "records of another CPU were lost",
+		"leave 1100 next=8, lost 1130 cpu=2, come 1150 from=8, alloc 1000-1200",
+		"7:1000-1200? 8=50" },
+	      { "the CPU had no switch yet",
+		"leave 1100 state=2 next=8, wake 1130 on=2, come 1150 from=9 cpu=2, "
+		"alloc 1000-1200",
+		"7:1000-1200 none=20" },
+	      { "nor since the switches were off for a while",
+		"3:leave 990 next=9 cpu=2, stop 995, 3:leave 996, leave 1100 state=2 next=8, "
+		"wake 1130 on=2, come 1150 from=9 cpu=2, leave 1160 next=8, come 1170 from=8, "
+		"alloc 1000-1200",
+		"7:1000-1200 8=10 none=20" },
+	      { "a CPU that no list has",
+		"leave 1100 state=2 next=8, wake 1130 on=99, come 1150 from=8 cpu=99, "
+		"leave 1160 next=8 cpu=99, come 1170 from=8 cpu=99, alloc 1000-1200",
+		"7:1000-1200 none=30" },
+	      { "a switch that does not name who comes",
+		"leave 1100 next=98, 98:leave 1120 next=9, come 1150 from=9, alloc 1000-1200",
+		"7:1000-1200 9=30 none=20" },
+	      { "the states are not known", "stop 900, come 1050, alloc 1000-1200",
+		"7:1000-1200" });
+}
+
+/* 64 KiB of logs have room for 512 runs, the last of which is that of the task itself. */
+UNIT_TEST(test_more_switches_than_runs)
+{
+	start_with(64 << 10, RUNNERS);
+	play("3:leave 1, leave 1100 next=8");
+	for (int i = 1; i <= 600; i++)
+		playf("%d:leave %d next=%d", i % 2 ? 8 : 9, 1100 + i, i % 2 ? 9 : 8);
+	/* 511 runs from 1190 on: 8 and 9 in turn, and 8 alone from 1700 on. */
+	play("come 1750 from=8, alloc 1000-1800");
+	assert_string_equal(notes.text, "7:1000-1800 8=305 9=255 none=90");
+}
+
+/* So many that not all can be named: those with most time are, and the stall lacks nothing else. */
+UNIT_TEST(test_many_runners)
+{
+	start_seen(NOTHING);
+	play("leave 1000 next=101");
+	for (int i = 1; i <= 256; i++)
+		playf("%d:leave %d next=%d", 100 + i, 1000 + 10 * i + (i == 256), 101 + i);
+	play("come 3570 from=357, alloc 900-4000");
+	assert_int_equal(run.last.nr_runners, 256);
+	/* The last one has 9 ns. */
+	assert_int_equal(run.last.no_runner, 9);
+	assert_int_equal(run.last.incomplete, LACKS_NOTHING);
+	assert_int_equal(stalls_limited(run.stalls), 0);
+}
+
 /* ---- random calls that sleep, against what each level of them did ---- */
 
 static uint64_t model[3][PHASE_STATES];

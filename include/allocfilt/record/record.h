@@ -65,10 +65,15 @@ struct record_superblock {
 	uint16_t name_length; /* 0: it could not be read */
 };
 
+#define RECORD_COMM_SIZE                                                                           \
+	16 /* bytes of a task's name with its NUL: TASK_COMM_LEN of linux/sched.h */
+
 /* sched_switch and sched_wakeup */
 struct record_sched {
 	uint64_t prev_state; /* of the task that leaves */
 	int32_t tid;	     /* of the task that comes, or that was woken */
+	int32_t target_cpu; /* of the task that was woken: the CPU that it waits for; -1: unknown */
+	uint16_t name; /* offset in raw of the name of the task that comes; 0: it is not known */
 };
 
 /* A kernel stack of --stack; its frames are in struct stacks. */

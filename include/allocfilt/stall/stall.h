@@ -10,19 +10,26 @@
 #include "allocfilt/stall/phases.h"
 #include "allocfilt/stall/task_key.h"
 
-/* Time of a shrinker in a stall, or of a function that slept in it. */
+/* Time of a shrinker in a stall, of a function that slept in it, or of a task that had its CPU. */
 struct stall_slice {
-	uint64_t shrinker; /* struct shrinker * */
-	uint64_t callback; /* its scan function */
+	union {
+		struct {
+			uint64_t shrinker; /* struct shrinker * */
+			uint64_t callback; /* its scan function */
+		};
+		char name[RECORD_COMM_SIZE]; /* of a task: any bytes, all zeros after its end */
+	};
 	enum phase_group group;
+	int32_t tid; /* of a task, 0 if the CPU was idle; else 0 */
 	uint64_t ns;
 	uint64_t count;	   /* pairs of the shrinker */
 	uint64_t function; /* address, of a function that slept; else 0 */
 	enum phase_part part;
-	enum phase_state state; /* of a function that slept: STATE_BLOCKED or STATE_SLEPT */
+	/* of a function: STATE_BLOCKED or STATE_SLEPT; of a task: STATE_WAITED */
+	enum phase_state state;
 };
 
-#define STALL_SLICES_MAX 256 /* shrinkers, and functions that slept, of one stall */
+#define STALL_SLICES_MAX 256 /* shrinkers, functions that slept, and runners, of one stall */
 
 /* Counts over all events of a kind inside a stall, fast windows included. */
 enum stall_count {
@@ -73,7 +80,11 @@ struct stall {
 	bool off_cpu; /* the states in phases are known; else all time is STATE_UNKNOWN's */
 	const struct stall_slice *sleeps; /* most time first; none without --stack */
 	size_t nr_sleeps;
-	int order; /* -1: unknown */
+	/* Tasks that had the CPU while it waited, most time first. */
+	const struct stall_slice *runners;
+	size_t nr_runners;
+	uint64_t no_runner; /* ns that it waited for a CPU, and who had it is not recorded */
+	int order;	    /* -1: unknown */
 	bool has_gfp;
 	uint64_t gfp;
 	const char *gfp_names; /* "GFP_KERNEL|__GFP_COMP", "" if unknown */
