@@ -14,6 +14,7 @@ struct kept_stall {
 	struct stall stall;
 	struct stall_slice shrinkers[STALL_SLICES_MAX];
 	struct stall_slice sleeps[STALL_SLICES_MAX];
+	struct stall_slice runners[STALL_SLICES_MAX];
 	struct task_info task_info;
 	char name[TASK_COMM_MAX];
 	char function[STALL_FUNCTION_MAX];
@@ -30,6 +31,7 @@ static const struct {
 	[SUMMARY_TASKS] = { SUMMARY_TASKS_MAX, sizeof(struct summary_total), TASK_COMM_MAX },
 	[SUMMARY_KERNEL_THREADS] = { SUMMARY_KERNEL_MAX, sizeof(struct summary_total),
 				     TASK_COMM_MAX },
+	[SUMMARY_RUNNERS] = { SUMMARY_RUNNERS_MAX, sizeof(struct ranked), RECORD_COMM_SIZE },
 	[SUMMARY_SHRINKERS] = { SHRINKERS_MAX, sizeof(struct shrinker_total), 1 },
 	[SUMMARY_SUPERBLOCKS] = { SHRINKER_NAMES_MAX, sizeof(struct shrinker_total), 1 },
 };
@@ -152,6 +154,7 @@ static void keep_stall(struct kept_stall *kept, const struct named_stall *named)
 	kept->named.stall = &kept->stall;
 	keep_slices(kept->shrinkers, &kept->stall.shrinkers, kept->stall.nr_shrinkers);
 	keep_slices(kept->sleeps, &kept->stall.sleeps, kept->stall.nr_sleeps);
+	keep_slices(kept->runners, &kept->stall.runners, kept->stall.nr_runners);
 	kept->task_info = *named->task_info;
 	kept->named.task_info = &kept->task_info;
 	snprintf(kept->name, sizeof(kept->name), "%s", named->name);
@@ -197,6 +200,19 @@ static void keep_most_explained(struct summary *summary, const struct named_stal
 	keep_stall(&summary->most_explained, named);
 }
 
+static void count_runner(struct ranking *table, const struct stall_slice *runner)
+{
+	char name[RECORD_COMM_SIZE] = "swapper";
+
+	if (runner->tid)
+		memcpy(name, runner->name, sizeof(name));
+	/* These work for all, and any of them may do so next. */
+	if (!strncmp(name, "kworker/", strlen("kworker/")))
+		name[strcspn(name, ":")] = '\0';
+	ranking_spend(table, ranking_enter(table, runner->tid ? 0 : SUMMARY_IDLE, name),
+		      runner->ns);
+}
+
 void summary_stall(struct summary *summary, const struct named_stall *named)
 {
 	const struct stall *stall = named->stall;
@@ -219,6 +235,8 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 		count_total(summary, SUMMARY_KERNEL_THREADS, (uint64_t)stall->tid, named->name, ns);
 		return;
 	}
+	for (size_t i = 0; i < stall->nr_runners; i++)
+		count_runner(summary->tables[SUMMARY_RUNNERS], &stall->runners[i]);
 	keep_longest(summary, named);
 	keep_most_explained(summary, named);
 	if (task_key_in_interrupt(stall->key))
@@ -263,6 +281,21 @@ const struct shrinker_total *summary_shrinker_at(const struct summary *summary,
 						 enum summary_table which, size_t rank)
 {
 	return ranking_at(summary->tables[which], rank);
+}
+
+const struct ranked *summary_had_cpu_at(const struct summary *summary, size_t rank)
+{
+	return ranking_at(summary->tables[SUMMARY_RUNNERS], rank);
+}
+
+uint64_t summary_had_cpu_unknown(const struct summary *summary)
+{
+	uint64_t ns = phases_state(&summary->stalls[STALLS_WAITING].phases, STATE_WAITED);
+	const struct ranked *runner;
+
+	for (size_t rank = 0; (runner = summary_had_cpu_at(summary, rank)); rank++)
+		ns -= runner->total;
+	return ns;
 }
 
 size_t summary_count(const struct summary *summary, enum summary_table which)

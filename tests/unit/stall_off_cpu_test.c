@@ -301,13 +301,15 @@ UNIT_TEST(test_no_runner)
 /* 64 KiB of logs have room for 512 runs, the last of which is that of the task itself. */
 UNIT_TEST(test_more_switches_than_runs)
 {
+	static const int tids[] = { 8, 90, 700 };
+
 	start_with(64 << 10, RUNNERS);
 	play("3:leave 1, leave 1100 next=8");
 	for (int i = 1; i <= 600; i++)
-		playf("%d:leave %d next=%d", i % 2 ? 8 : 9, 1100 + i, i % 2 ? 9 : 8);
-	/* 511 runs from 1190 on: 8 and 9 in turn, and 8 alone from 1700 on. */
-	play("come 1750 from=8, alloc 1000-1800");
-	assert_string_equal(notes.text, "7:1000-1800 8=305 9=255 none=90");
+		playf("%d:leave %d next=%d", tids[(i - 1) % 3], 1100 + i + i / 3, tids[i % 3]);
+	/* 511 runs, three in 4 ns, from 1220 on; the last one from 1900 on. */
+	play("come 1950 from=8, alloc 1000-2000");
+	assert_string_equal(notes.text, "7:1000-2000 700=340 8=220 90=170 none=120");
 }
 
 /* So many that not all can be named: those with most time are, and the stall lacks nothing else. */

@@ -328,6 +328,72 @@ static void test_rank_of_waits(void **state)
 		assert_in_range(waits_all(&at(SUMMARY_TASKS, i)->waits).count, 1, 2);
 }
 
+struct made_runner {
+	int tid;
+	const char *name;
+	uint64_t ns;
+};
+
+/* A stall that waited for a CPU, and runners that end with one of no time. */
+static void waited(uint64_t ns, bool background, const struct made_runner *runners)
+{
+	struct stall one = { .end = ns, .no_runner = ns, .gfp_names = "", .compaction = "" };
+	struct task_info task_info = { .pid = 0 };
+	struct named_stall named = {
+		.stall = &one,
+		.name = "t",
+		.task_info = &task_info,
+		.background = background,
+		.function = "f",
+		.memcg = "",
+	};
+	struct stall_slice slices[4] = { 0 };
+
+	one.runners = slices;
+	for (; runners->ns; runners++) {
+		struct stall_slice *slice = &slices[one.nr_runners++];
+
+		slice->tid = runners->tid;
+		slice->ns = runners->ns;
+		snprintf(slice->name, sizeof(slice->name), "%s", runners->name);
+		one.no_runner -= runners->ns;
+	}
+	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, ns);
+	summary_stall(summary, &named);
+}
+
+#define WAITED(ns, background, ...)                                                                \
+	waited(ns, background, (const struct made_runner[]){ __VA_ARGS__, { 0 } })
+
+static void test_had_cpu(void **state)
+{
+	static const struct ranked expected[] = {
+		{ .name = "a", .total = 90 },
+		{ .name = "kworker/u8", .total = 35 },
+		{ .name = "swapper", .id = SUMMARY_IDLE, .total = 33 },
+		{ .name = "kworker/0", .total = 25 },
+		{ .name = "a:b", .total = 7 },
+		{ .name = "swapper", .total = 1 },
+	};
+
+	WAITED(110, false, { 5, "a", 50 }, { 6, "kworker/u8:1", 30 }, { 0, "swapper/1", 20 },
+	       { 10, "a:b", 7 });
+	WAITED(100, false, { 7, "a", 40 }, { 8, "kworker/0:1H", 25 }, { 0, "swapper/0", 13 });
+	WAITED(100, false, { 9, "kworker/u8:12", 5 }, { 11, "swapper", 1 });
+	WAITED(1000, true, { 5, "a", 900 });
+	for (size_t i = 0; i < COUNT(expected); i++) {
+		const struct ranked *ranked = summary_had_cpu_at(summary, i);
+
+		assert_non_null(ranked);
+		assert_string_equal(ranked->name, expected[i].name);
+		assert_int_equal(ranked->id, expected[i].id);
+		assert_int_equal(ranked->total, expected[i].total);
+	}
+	assert_null(summary_had_cpu_at(summary, COUNT(expected)));
+	assert_int_equal(summary_had_cpu_unknown(summary), 3 + 22 + 94);
+	assert_int_equal(summary_longest(summary, 0)->stall->runners[1].ns, 30);
+}
+
 /* All tables were full, and are reset. */
 static int set_up_used(void **state)
 {
@@ -343,7 +409,9 @@ static int set_up_used(void **state)
 		window(0x1000 + i, i * MS);
 		WAIT(.tid = 1000 + i, .name = name, .cgroup = cgroup, .role = ROLE_REFAULT,
 		     .ns = MS, .background = i % 3 == 0);
+		WAITED(10, false, { 1000 + i, name, 5 });
 	}
+	assert_true(summary_overflow(summary) > 0);
 	summary_reset(summary);
 	assert_int_equal(summary_overflow(summary), 0);
 	return 0;
@@ -358,9 +426,10 @@ static int set_up_used(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_waiters),   TEST(test_longest), TEST(test_limits),
-		TEST(test_functions), TEST(test_roles),	  TEST(test_longest_ten),
-		TEST(test_causes),    TEST(test_waits),	  TEST(test_rank_of_waits),
+		TEST(test_waiters),	  TEST(test_longest), TEST(test_limits),
+		TEST(test_functions),	  TEST(test_roles),   TEST(test_longest_ten),
+		TEST(test_had_cpu),	  TEST(test_causes),  TEST(test_waits),
+		TEST(test_rank_of_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,8 @@
 #define SUMMARY_TASKS_MAX     128
 #define SUMMARY_CGROUPS_MAX   64
 #define SUMMARY_KERNEL_MAX    32
+#define SUMMARY_RUNNERS_MAX   128
+#define SUMMARY_IDLE	      1
 #define SHRINKERS_MAX	      256 /* callbacks: several times as many as a kernel has */
 #define SUMMARY_LONGEST_MAX   10
 
@@ -25,6 +27,7 @@ enum summary_table {
 	SUMMARY_CGROUPS,
 	SUMMARY_TASKS,
 	SUMMARY_KERNEL_THREADS,
+	SUMMARY_RUNNERS, /* of struct ranked alone */
 	/* of struct shrinker_total: all slab pairs, slow or not */
 	SUMMARY_SHRINKERS,
 	SUMMARY_SUPERBLOCKS, /* of the callback that all of them share */
@@ -95,6 +98,18 @@ const struct summary_total *summary_at(const struct summary *summary, enum summa
 /** summary_shrinker_at - the same for shrinkers or superblocks; equal times by address or number */
 const struct shrinker_total *summary_shrinker_at(const struct summary *summary,
 						 enum summary_table which, size_t rank);
+
+/**
+ * summary_had_cpu_at - who had the CPU while tasks waited for one, the one with most time first
+ *
+ * Tasks of one name are one entry; so are kworkers up to the colon in their names, "kworker/u8". An idle
+ * CPU, which nobody had, is the entry "swapper" with the id SUMMARY_IDLE; all others have 0. Returns
+ * NULL after the last one.
+ */
+const struct ranked *summary_had_cpu_at(const struct summary *summary, size_t rank);
+
+/** summary_had_cpu_unknown - ns that tasks waited for a CPU, and who had it is not recorded */
+uint64_t summary_had_cpu_unknown(const struct summary *summary);
 
 /** summary_count - entries of a table */
 size_t summary_count(const struct summary *summary, enum summary_table which);
