@@ -101,17 +101,39 @@ static void json_sleeps(struct json *json, const struct stall *stall, struct res
 	json_close(json, ']');
 }
 
+static void json_if(struct json *json, const char *key, bool is_so)
+{
+	if (is_so)
+		json_bool(json, key, true);
+}
+
+/* @tid: -1: there are several */
+static void json_runner(struct json *json, const char *name, int tid, bool idle, uint64_t ns)
+{
+	json_open(json, NULL, '{');
+	json_string(json, "task", name);
+	if (tid >= 0)
+		json_signed(json, "tid", tid);
+	json_if(json, "idle", idle);
+	json_number(json, "total_ns", ns);
+	json_close(json, '}');
+}
+
+static void json_had_cpu(struct json *json, const struct stall *stall)
+{
+	json_open(json, "had_cpu", '[');
+	for (size_t i = 0; i < stall->nr_runners; i++)
+		json_runner(json, stall->runners[i].name, stall->runners[i].tid,
+			    !stall->runners[i].tid, stall->runners[i].ns);
+	json_close(json, ']');
+	json_some_ns(json, "had_cpu_not_recorded", stall->no_runner);
+}
+
 /* An empty text is not known either. */
 static void json_known(struct json *json, const char *key, const char *text)
 {
 	if (text && *text)
 		json_string(json, key, text);
-}
-
-static void json_if(struct json *json, const char *key, bool is_so)
-{
-	if (is_so)
-		json_bool(json, key, true);
 }
 
 static void json_task(struct json *json, const struct named_stall *named)
@@ -217,6 +239,8 @@ void json_stall(struct json *json, const struct named_stall *named, struct resol
 		json_stall_shrinkers(json, stall, resolver);
 	if (stall->off_cpu)
 		json_off_cpu(json, stall);
+	if (phases_state(&stall->phases, STATE_WAITED))
+		json_had_cpu(json, stall);
 	if (stall->nr_sleeps)
 		json_sleeps(json, stall, resolver);
 	json_cause(json, stall, resolver);
@@ -352,6 +376,17 @@ static void json_waits(struct json *json, const struct summary_view *view,
 	json_close(json, '}');
 }
 
+static void json_summary_had_cpu(struct json *json, const struct summary *summary)
+{
+	const struct ranked *runner;
+
+	json_open(json, "had_cpu", '[');
+	for (size_t i = 0; (runner = summary_had_cpu_at(summary, i)); i++)
+		json_runner(json, runner->name, -1, runner->id == SUMMARY_IDLE, runner->total);
+	json_close(json, ']');
+	json_some_ns(json, "had_cpu_not_recorded", summary_had_cpu_unknown(summary));
+}
+
 static void json_stalls(struct json *json, const char *key, const struct summary_view *view,
 			enum stall_side side)
 {
@@ -361,6 +396,8 @@ static void json_stalls(struct json *json, const char *key, const struct summary
 	json_latency(json, &stalls->latency);
 	json_phases(json, &stalls->phases);
 	json_waits(json, view, &stalls->waits);
+	if (side == STALLS_WAITING && phases_state(&stalls->phases, STATE_WAITED))
+		json_summary_had_cpu(json, view->summary);
 	json_close(json, '}');
 }
 

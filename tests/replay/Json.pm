@@ -141,7 +141,8 @@ sub fill_stall
 	fill($stall, undef, @of_stall);
 	fill($stall, 0, 'depth');
 	fill($stall, $false, 'incomplete');
-	$stall->{$_} //= [] for qw(shrinkers sleeps stack);
+	$stall->{$_} //= [] for qw(shrinkers sleeps stack had_cpu);
+	fill($stall, 0, 'had_cpu_not_recorded_ns');
 	fill($stall->{task}, undef, qw(pid process cgroup));
 	fill($stall->{task}, $false, qw(background interrupt));
 	fill_phases($stall->{phases});
@@ -156,6 +157,8 @@ sub fill_summary
 	fill($summary, undef, qw(time most_explained longest pressure journal off_cpu));
 	fill($_, undef, qw(function role)) for @{$summary->{functions}};
 	fill_phases($summary->{$_}{phases}) for qw(stalls background);
+	fill($summary->{stalls}, 0, 'had_cpu_not_recorded_ns');
+	$summary->{stalls}{had_cpu} //= [];
 	fill_stall($_) for grep { defined } @$summary{qw(most_explained longest)};
 }
 

@@ -14,7 +14,8 @@
 #   each phase agrees (the text cuts long times, and has microseconds for events)
 #   shrinkers add up to what is said of them, at most
 #   the cause is what the phases say, and what the text says, and none under half is named
-#   with sched_switch and sched_wakeup in the text: what the task did in each part agrees as well
+#   with sched_switch and sched_wakeup in the text: what the task did in each part agrees as well, and
+#     who had the CPU while it waited; what is not recorded makes that the time waited, to the nanosecond
 #   its facts are those of all events between its begin and its end, of fast calls too
 #   memory waits of the text, the short ones too, add up to those of the summary, by task and reason
 #
@@ -24,7 +25,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::Bin;
-use List::Util qw(min sum0);
+use List::Util qw(max min sum0);
 use Checker;
 use Json;
 use Phases;
@@ -74,7 +75,8 @@ my %open;	# task => begins of slab
 my $hashed;	# pointers are all the same: early after the boot the kernel has no hash for them
 my %events;	# task => events that stand for themselves
 my %left;	# task => since when it is off the CPU, its state, when it was woken
-my %off;	# task => [from, woken, to, state] of each time that it was, in us
+my %off;	# task => [from, woken, to, state, CPU that it waited for] of each time that it was, in us
+my %switches;	# CPU => [us, task that leaves, task that comes, its name] in order
 my %alone;	# task => [us, it came] of each switch without the other one
 my %ran;	# task => when it is known to have run, but for its functions, in us
 my $first_switch;
@@ -172,10 +174,11 @@ sub take_wait {
 }
 
 sub take_switch {
-	my ($us, $fields) = @_;
-	my ($task, $state, $next) =
-		$fields =~ /prev_pid=(\d+) prev_prio=\d+ prev_state=(\S+) ==> .* next_pid=(\d+) next_prio=\d+$/s
+	my ($us, $fields, $cpu) = @_;
+	my ($task, $state, $comm, $next) =
+		$fields =~ /prev_pid=(\d+) prev_prio=\d+ prev_state=(\S+) ==> next_comm=(.*) next_pid=(\d+) next_prio=\d+$/s
 		or return;
+	push @{$switches{$cpu}}, [$us, $task, $next, $comm];
 	my $came = delete $left{$next};
 
 	$first_switch //= $us;
@@ -184,10 +187,10 @@ sub take_switch {
 	push @{$alone{$task}}, [$left{$task}{us}, 0] if $left{$task};
 	# Without a wake-up in between it could run, or the wake-up is lost.
 	push @{$off{$next}}, [$came->{us}, $came->{state} eq 'cpu_wait' ? $came->{us} :
-					   $came->{woken} // $us, $us, $came->{state}]
+					   $came->{woken} // $us, $us, $came->{state}, $came->{cpu}]
 		if $came;
 	delete $left{$task};
-	$left{$task} = { us => $us, state => $state =~ /^R/ ? 'cpu_wait' :
+	$left{$task} = { us => $us, cpu => $cpu, state => $state =~ /^R/ ? 'cpu_wait' :
 						  $state =~ /D/ ? 'blocked' : 'slept' }
 		if $task && $state !~ /[XZ]/;
 }
@@ -206,9 +209,12 @@ for my $index (0 .. $#records) {
 	} elsif ($event =~ /^mm_shrink_slab_/) {
 		take_slab($task, $us, $event, $record->{pointer}, $fields);
 	} elsif ($event eq 'sched_switch') {
-		take_switch($us, $fields);
-	} elsif ($event eq 'sched_wakeup' && $fields =~ /pid=(\d+) prio=\d+ target_cpu=\d+$/s) {
-		$left{$1}{woken} //= $us if $left{$1};
+		take_switch($us, $fields, $record->{cpu});
+	} elsif ($event eq 'sched_wakeup' && $fields =~ /pid=(\d+) prio=\d+ target_cpu=(\d+)$/s) {
+		my $of = $left{$1};
+
+		$of->{cpu} = $2 + 0 if $of && !defined $of->{woken} && $of->{state} ne 'cpu_wait';
+		$of->{woken} //= $us if $of;
 	} else {
 		push @{$events{$task}}, { us => $us, name => $event, fields => $fields };
 	}
@@ -474,7 +480,7 @@ sub innermost {
 	return "$group/$part";
 }
 
-my ($split, $moved) = (0, 0);
+my ($split, $runners, $moved) = (0, 0, 0);
 
 # Where functions return, and are called if their records are not late.
 sub edges {
@@ -544,6 +550,72 @@ sub states_said {
 		$said{"$place/$_"} = $row->{"${_}_ns"} for grep { $_ ne 'running' } @states;
 	}
 	return \%said;
+}
+
+# Who had the CPU in these spans, by the switches of the CPU that the task waited for: "tid name" => ns,
+# and 'none' where the text does not tell. Also how many switches that were.
+sub runners_by_text {
+	my ($spans, $from, $to) = @_;
+	my (%runners, $count);
+
+	for my $span (@$spans) {
+		my (undef, $woken, $came, undef, $cpu) = @$span;
+		my ($start, $end) = (max($woken, $from), min($came, $to));
+		my $known = 0;
+
+		next if $start >= $end;
+		my @switches = @{$switches{$cpu} // []};
+		for my $i (0 .. $#switches) {
+			my ($us, undef, $task, $comm) = @{$switches[$i]};
+			my $next = $switches[$i + 1];
+			my $ns = 1000 * (min($next ? $next->[0] : $end, $end) - max($us, $start));
+
+			next if $ns <= 0;
+			$count++;
+			next if $next && $next->[1] != $task;
+			$runners{"$task $comm"} += $ns;
+			$known += $ns;
+		}
+		$runners{none} += 1000 * ($end - $start) - $known;
+	}
+	return (\%runners, $count // 0);
+}
+
+sub check_runners {
+	my ($stall, $spans, $what) = @_;
+	my ($said, $waited) = ({}, state_ns('cpu_wait', off_cpu($stall)));
+
+	$said->{"$_->{tid} $_->{task}"} += $_->{total_ns} for @{$stall->{had_cpu}};
+	$said->{none} = $stall->{had_cpu_not_recorded_ns};
+	my $sum = sum0(values %$said);
+	wrong("$what: $sum ns had the CPU in $waited ns of waits") if $sum != $waited;
+	return unless $spans;
+	my ($own, $count) = runners_by_text($spans, $stall->{ts_ns} / 1000,
+					    ($stall->{ts_ns} + $stall->{duration_ns}) / 1000);
+	wrong("$what: $_->[0] had the CPU for $_->[1] ns, by the text $_->[2] (+-$_->[3])")
+		for differing($said, $own, 2000 * ($count + @$spans));
+	$runners += grep { $_ ne 'none' && $said->{$_} } keys %$said;
+}
+
+# Those of the stalls, by name.
+sub check_summary_runners {
+	my ($of, @stalls) = @_;
+	my %own;
+
+	for my $runner (map { @{$_->{had_cpu}} } grep { !$_->{task}{background} } @stalls) {
+		my $name = $runner->{task} =~ s/^(kworker\/[^:]*):.*/$1/sr;
+
+		$own{$runner->{tid} ? "by $name" : 'idle'} += $runner->{total_ns};
+	}
+	my %said = map { ($_->{idle} ? 'idle' : "by $_->{task}") => $_->{total_ns} } @{$of->{had_cpu}};
+	my $waited = sum0(map { state_ns('cpu_wait', off_cpu($_)) } grep { !$_->{task}{background} } @stalls);
+
+	wrong("summary: $_->[0] had the CPU for $_->[1] ns, by the stalls $_->[2]")
+		for differing(\%said, \%own, 0);
+	wrong("summary: not those with most time first")
+		if grep { $of->{had_cpu}[$_]{total_ns} > $of->{had_cpu}[$_ - 1]{total_ns} } 1 .. $#{$of->{had_cpu}};
+	wrong("summary: who had the CPU does not make $waited ns")
+		if sum0(values %said) + $of->{had_cpu_not_recorded_ns} != $waited;
 }
 
 # Where two tables of times differ by more than an error: [place, the one, the other, error].
@@ -632,6 +704,7 @@ sub compare {
 	shift_late($root, $stall, $spans);
 	my ($differing, $sum, $shrinkers, $error) = differences($root, $stall, $spans);
 	check_sums($stall, $said, $what);
+	check_runners($stall, $spans, $what);
 	# A task that was off the CPU between its return and its record has the inside before it.
 	if (@$differing && defined $root->{depth} &&
 	    $root->{us} - ($stall->{ts_ns} + $stall->{duration_ns}) / 1000 > 100) {
@@ -745,6 +818,7 @@ sub check_waits {
 }
 
 check_waits() unless $goes_on;
+check_summary_runners($summary->{stalls}, @objects);
 my %roots;
 push @{$roots{$_->{task} =~ s/^idle.*/0/r}}, $_ for @roots;
 for my $task (sort keys %roots) {
@@ -770,6 +844,6 @@ for my $left (map { @$_ } values %stalls) {
 
 finish("$compared stalls, $apart times in phases other than outside reclaim, $causes causes, $named with a detail, agree, ",
 	@waits ? @waits . ' memory waits, ' : '',
-	$split ? "$split times off the CPU, " : '',
+	$split ? "$split times off the CPU, $runners tasks that had it, " : '',
 	$moved ? "$moved records late, " : '',
 	"facts: ", join(', ', map { "$_ of $known{$_}" } sort keys %known));
