@@ -12,6 +12,8 @@
 #include "allocfilt/output/file.h"
 #include "allocfilt/output/form.h"
 
+#define RUNNERS_SHOWN 4 /* tasks that had the CPU; the others are one */
+
 extern const struct output_ops trace_form, tree_form, json_form, perfetto_form, html_form,
 	folded_form;
 
@@ -221,6 +223,42 @@ void stall_task(struct line *line, const struct named_stall *named, const char *
 	line_add(line, "%s", style->cgroup);
 	add_task_name(line, cgroup, style->rule);
 	line_add(line, "%s", style->end);
+}
+
+static void add_runner_ms(struct line *line, uint64_t ns, const char *end)
+{
+	line_add(line, " ");
+	line_add_ms(line, 0, ns);
+	line_add(line, " ms%s", end);
+}
+
+bool stall_had_cpu(struct line *line, const struct stall *stall, enum text_rule rule)
+{
+	uint64_t waited = phases_state(&stall->phases, STATE_WAITED), left = waited;
+	size_t shown = 0;
+
+	for (; shown < stall->nr_runners && shown < RUNNERS_SHOWN &&
+	       stall->runners[shown].ns >= waited / 100;
+	     shown++) {
+		const struct stall_slice *runner = &stall->runners[shown];
+
+		left -= runner->ns;
+		add_task_name(line, runner->tid ? runner->name : "nobody (idle)", rule);
+		if (runner->tid)
+			line_add(line, "-%d", runner->tid);
+		add_runner_ms(line, runner->ns, left ? ", " : "");
+	}
+	left -= stall->no_runner;
+	if (left) {
+		line_add(line, "%zu other%s", stall->nr_runners - shown,
+			 stall->nr_runners - shown == 1 ? "" : "s");
+		add_runner_ms(line, left, stall->no_runner ? ", " : "");
+	}
+	if (stall->no_runner) {
+		line_add(line, "not recorded");
+		add_runner_ms(line, stall->no_runner, "");
+	}
+	return waited;
 }
 
 /*

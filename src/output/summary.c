@@ -528,6 +528,32 @@ static void put_where(struct writer *writer, const struct summary_view *view)
 	}
 }
 
+/* Those with 1 % of the time that tasks waited for a CPU, as far as there is room. */
+static void put_had_cpu(struct writer *writer, const struct summary_view *view)
+{
+	const struct phases *phases = &summary_stalls(view->summary, STALLS_WAITING)->phases;
+	uint64_t waited = phases_state(phases, STATE_WAITED);
+	uint64_t unknown = summary_had_cpu_unknown(view->summary);
+	const struct ranked *runner;
+	struct line line;
+
+	if (!waited)
+		return;
+	line_clear(&line);
+	line_add(&line, "  waiting for a CPU, who had it:");
+	for (size_t i = 0; (runner = summary_had_cpu_at(view->summary, i)) &&
+			   runner->total >= waited / 100 && line.used < SHARE_COLUMNS - 20;
+	     i++) {
+		line_add(&line, i ? ", " : " ");
+		line_add_name(&line, writer,
+			      runner->id == SUMMARY_IDLE ? "nobody (idle)" : runner->name);
+		line_add(&line, " %.0f %%", (double)runner->total * 100 / (double)waited);
+	}
+	if (unknown)
+		line_add(&line, "; not recorded %.0f %%", (double)unknown * 100 / (double)waited);
+	line_put(&line, writer);
+}
+
 /* The reasons of memory waits, most time first; the short ones are in no stall. */
 static void put_reasons(struct writer *writer, const struct summary_view *view)
 {
@@ -802,6 +828,7 @@ int summary_text(struct writer *writer, const struct summary_view *view)
 	put_losses(writer, view);
 	put_pressure(writer, view);
 	put_where(writer, view);
+	put_had_cpu(writer, view);
 	put_reasons(writer, view);
 	put_tables(writer, view);
 	put_worst(writer, view);

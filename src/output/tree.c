@@ -300,6 +300,17 @@ static void tree_put_cause(struct writer *writer, const struct terminal *termina
 	line_put(&line, writer);
 }
 
+static void tree_put_had_cpu(struct writer *writer, const struct terminal *terminal,
+			     const struct stall *stall)
+{
+	struct line line;
+
+	line_clear(&line);
+	line_add(&line, "   had the CPU meanwhile: ");
+	if (stall_had_cpu(&line, stall, terminal->names))
+		line_put(&line, writer);
+}
+
 void tree_stall(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
 		const struct named_stall *named)
 {
@@ -310,6 +321,7 @@ void tree_stall(struct writer *writer, const struct terminal *terminal, struct r
 	tree_put_head(writer, terminal, resolver, named);
 	if (!is_outside(stall))
 		tree_put_cause(writer, terminal, resolver, stall);
+	tree_put_had_cpu(writer, terminal, stall);
 	tree_phases(writer, terminal, resolver, &stall->phases, stall);
 	count = resolver_stack(resolver, stall->stack, &frames);
 	for (size_t i = 0; i < count; i++) {

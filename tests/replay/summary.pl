@@ -71,7 +71,7 @@ my @stalls = grep { !$_->{task}{background} } @all;
 my @background = grep { $_->{task}{background} } @all;
 my $incomplete = grep { $_->{incomplete} } @all;
 my @times = map { $_->{duration_ns} } @stalls;
-my (%went, %parts, %of_task, %of_cgroup, %of_thread);
+my (%had, %went, %parts, %of_task, %of_cgroup, %of_thread);
 
 for my $stall (@stalls) {
 	for my $key (keys %{$stall->{phases}}) {
@@ -82,6 +82,10 @@ for my $stall (@stalls) {
 			$parts{$title{$key}}{$title{s/_ns$//r}} += $phase->{$_};
 		}
 	}
+	$had{$_->{idle} ? 'nobody (idle)' : $_->{task} =~ s/^(kworker\/[^:]*):.*/$1/r} += $_->{total_ns}
+		for @{$stall->{had_cpu}};
+	$had{'not recorded'} += $stall->{had_cpu_not_recorded_ns};
+	$had{''} += state_ns('cpu_wait', off_cpu($stall));
 	next if $stall->{task}{interrupt};
 	push @{$of_task{"$stall->{task}{name}-$stall->{task}{tid}"}}, $stall->{duration_ns};
 	push @{$of_cgroup{$stall->{task}{cgroup}}}, $stall->{duration_ns}
@@ -107,7 +111,7 @@ splice @lines, 0, $head;
 my $beside = grep { !/ : total time = |^  \(up to .* more\)$/ } @lines;
 wrong("$beside lines beside the shrinkers'") if $beside > MOST_LINES;
 wrong("longer than a line of a terminal: $_")
-	for grep { length > 80 && !/ : total time = |^worst: |^background: |^memory pressure|\bmemory waits? |^  .*\d +\d+   \D/ } @lines[3 .. $#lines];
+	for grep { length > 80 && !/ : total time = |^worst: |^background: |^memory pressure|\bmemory waits? |^  waiting for a CPU, who had it: |^  .*\d +\d+   \D/ } @lines[3 .. $#lines];
 
 shift @lines;
 my $first = shift @lines;
@@ -209,6 +213,19 @@ if (@stalls) {
 	my @rows = block();
 	my $header = shift @rows;
 	my ($percents, $before) = (0);
+	my ($who) = map { /^  waiting for a CPU, who had it: (.*)$/ } @rows;
+
+	@rows = grep { !/ who had it: / } @rows;
+	wrong("not who had the CPU, of $had{''} ns: ", $who // '') if !$had{''} != !defined $who;
+	for (split /(?:,|;) /, $who // '') {
+		my ($name, $percent) = /^(.*) (\d+) %$/;
+		my $ns = delete $had{$name};
+
+		wrong("who had the CPU: $_, and not ", $ns // 'nothing', " of $had{''} ns")
+			if !$ns || abs($ns * 100 / $had{''} - $percent) > 0.5;
+		wrong("who had the CPU: more had $_ than before $name")
+			for grep { !/^(?:not recorded)?$/ && $had{$_} > $ns } $name eq 'not recorded' ? () : keys %had;
+	}
 
 	wrong("not the header of where it went: $header") unless $header =~ /^where it went +ms +%$/;
 	for (@rows) {

@@ -117,6 +117,21 @@ sub cause_of {
 	return $text;
 }
 
+# The four with most time that had the CPU, and the others.
+sub had_cpu_of {
+	my ($stall) = @_;
+	my $waited = state_ns('cpu_wait', off_cpu($stall)) or return;
+	my @runners = grep { $_->{total_ns} >= int($waited / 100) } @{$stall->{had_cpu}};
+	my @shown = @runners > 4 ? @runners[0 .. 3] : @runners;
+	my $others = @{$stall->{had_cpu}} - @shown;
+	my @text = map { [$_->{idle} ? 'nobody (idle)' : "$_->{task}-$_->{tid}", $_->{total_ns}] } @shown;
+
+	push @text, ["$others other" . ($others == 1 ? '' : 's'), sum0(map { $_->{total_ns} } @{$stall->{had_cpu}}) -
+							      sum0(map { $_->{total_ns} } @shown)] if $others;
+	push @text, ['not recorded', $stall->{had_cpu_not_recorded_ns}] if $stall->{had_cpu_not_recorded_ns};
+	return '   had the CPU meanwhile: ' . join ', ', map { "$_->[0] " . ms($_->[1]) . ' ms' } @text;
+}
+
 sub row {
 	my ($level, $title, $ns, $whole) = @_;
 
@@ -187,6 +202,7 @@ for my $stall (@stalls) {
 	next_is(head_of($stall));
 	next_is($_) for facts_of($stall);
 	next_is(cause_of($stall)) unless $alone;
+	next_is($_) for had_cpu_of($stall);
 	for (rows_of($stall)) {
 		last if $alone;
 		my ($branches, $title, $ms, $percent) = (shift @lines // '') =~

@@ -210,9 +210,20 @@ UNIT_TEST(test_off_cpu)
 		  .state = STATE_BLOCKED,
 		  .ns = 10 },
 	};
+	static const struct stall_slice runners[] = {
+		{ .name = "nginx", .tid = 812, .ns = 4000000 },
+		{ .name = "swapper/1", .ns = 2000000 },
+		{ .name = "kworker/u8:3", .tid = 266, .ns = 500000 },
+		{ .name = "a\x1b", .tid = 13, .ns = 200000 },
+		{ .name = "b", .tid = 14, .ns = 80000 },
+		{ .name = "c", .tid = 15, .ns = 20000 },
+	};
 	const struct terminal terminal = { .names = TEXT_PRINTABLE };
 	struct stall stall = make_stall();
 
+	stall.runners = runners;
+	stall.nr_runners = COUNT(runners);
+	stall.no_runner = 200000;
 	stall.off_cpu = true;
 	stall.sleeps = sleeps;
 	stall.nr_sleeps = COUNT(sleeps);
@@ -231,6 +242,9 @@ UNIT_TEST(test_off_cpu)
 		"   node 0,2-3, 1200 pages scanned, 91 reclaimed, 40 dirty, 12 in writeback,"
 		" priority down to 0, compaction: partial_skipped x2, success\n"
 		"   cause: direct reclaim 95 %: reclaim itself 85 %: waiting for a CPU 70 %\n"
+		"   had the CPU meanwhile: nginx-812 4.000 ms, nobody (idle) 2.000 ms,"
+		" kworker/u8:3-266 0.500 ms, a\\x1b-13 0.200 ms, 2 others 0.100 ms,"
+		" not recorded 0.200 ms\n"
 		"|- direct reclaim                                  9.500 ms  95%\n"
 		"|  |- active list                                  1.000 ms  10%\n"
 		"|  `- reclaim itself                               8.500 ms  85%\n"

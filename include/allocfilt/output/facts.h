@@ -43,4 +43,13 @@ struct task_style {
 void stall_task(struct line *line, const struct named_stall *named, const char *cgroup,
 		const struct task_style *style);
 
+/**
+ * stall_had_cpu - append "nginx-812 17.210 ms, kworker/u8:3-266 11.002 ms, 2 others 0.500 ms": who had the
+ *	CPU while the task waited for one
+ *
+ * Those with most time, then the others, then "not recorded". Returns false, and appends nothing, where
+ * it did not wait.
+ */
+bool stall_had_cpu(struct line *line, const struct stall *stall, enum text_rule rule);
+
 #endif
