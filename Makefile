@@ -67,6 +67,8 @@ ifneq ($(CODECS),)
 LIB_CFLAGS += $(shell $(PKG_CONFIG) --cflags $(CODECS))
 LIB_LIBS += $(shell $(PKG_CONFIG) --libs $(CODECS))
 endif
+LIB_VERSIONS := $(foreach lib,libtracefs libtraceevent $(CODECS), \
+	$(lib)-$(shell $(PKG_CONFIG) --modversion $(lib) 2>/dev/null))
 endif
 
 ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(HARDENING) $(SANITIZE) -Iinclude -Isrc -D_GNU_SOURCE \
@@ -105,11 +107,12 @@ $(BUILD)/%.o: %.c Makefile
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# chunks.o is compiled again when a codec has come or gone.
+# These are compiled again when a codec has come or gone.
 WITH_CODECS := $(if $(filter libzstd,$(CODECS)),-DHAVE_ZSTD) $(if $(filter zlib,$(CODECS)),-DHAVE_ZLIB)
 CODECS_SEEN := $(BUILD)/codecs$(subst $() $(),,$(WITH_CODECS))
 $(BUILD)/src/capture/chunks.o: ALL_CFLAGS += $(WITH_CODECS)
-$(BUILD)/src/capture/chunks.o: $(CODECS_SEEN)
+$(BUILD)/src/main.o: ALL_CFLAGS += -DBUILT_WITH='"$(strip $(or $(LIB_VERSIONS),$(CODECS)))"'
+$(BUILD)/src/capture/chunks.o $(BUILD)/src/main.o: $(CODECS_SEEN)
 $(CODECS_SEEN):
 	@mkdir -p $(@D) && rm -f $(BUILD)/codecs* && touch $@
 

@@ -163,7 +163,7 @@ static int do_task(const struct options *options, struct command *command, int a
 		options_print_help(stdout, options->formats);
 		return flush_stdout(failure);
 	case TASK_VERSION:
-		puts("allocfilt " ALLOCFILT_VERSION);
+		puts("allocfilt " ALLOCFILT_VERSION "\nbuilt with " BUILT_WITH);
 		return flush_stdout(failure);
 	case TASK_RESTORE:
 		return session_restore(SESSION_RUN_DIR, options->source, failure);
