@@ -10,6 +10,9 @@
 #define MS (1000 * US)
 #define S  (1000 * MS)
 
+/* With the largest factor, an hour in ns, a fraction of so many digits still fits. */
+#define FRACTION_DIGITS 6
+
 static const struct quantity_unit short_times[] = {
 	{ "ns", 1 }, { "us", US }, { "ms", MS }, { "s", S }, { NULL },
 };
@@ -33,7 +36,7 @@ const char *quantity_parse(const char *text, const struct quantity_units *units,
 {
 	const char *digits = text + (*text == '-'), *name;
 	const struct quantity_unit *unit;
-	long long value;
+	long long value, fraction = 0, scale = 1;
 	char *end;
 
 	if (!*text)
@@ -43,17 +46,30 @@ const char *quantity_parse(const char *text, const struct quantity_units *units,
 		return "is not a whole number";
 	errno = 0;
 	value = strtoll(text, &end, 10);
-	if (*end == '.' || (*end && !units))
+	if (*end && !units)
 		return "is not a whole number";
 	if (errno)
 		return value < 0 ? "is too small" : "is too large";
+	if (*end == '.') {
+		size_t length = strspn(end + 1, "0123456789");
+
+		if (!length || length > FRACTION_DIGITS)
+			return "is not a number, or has too many digits after its point";
+		for (end++; length--; end++, scale *= 10)
+			fraction = 10 * fraction + (*end - '0');
+	}
 	if (units) {
 		name = *end ? end : units->bare;
 		for (unit = units->units; unit->name && strcmp(unit->name, name); unit++)
 			;
 		if (!unit->name)
 			return "has an unknown unit";
-		if (__builtin_mul_overflow(value, unit->factor, &value))
+		fraction *= unit->factor;
+		if (fraction % scale)
+			return "is not a whole number";
+		fraction /= *text == '-' ? -scale : scale;
+		if (__builtin_mul_overflow(value, unit->factor, &value) ||
+		    __builtin_add_overflow(value, fraction, &value))
 			return *text == '-' ? "is too small" : "is too large";
 	}
 	*ret_value = value;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Whole numbers as people write them, with a unit or without. */
+/* Numbers as people write them, with a unit or without: whole ones of the smallest unit, so 1.5ms is one. */
 
 struct quantity_unit {
 	const char *name; /* NULL ends */

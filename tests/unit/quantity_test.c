@@ -22,6 +22,7 @@ static void check(const struct quantity_units *units, const struct quantity_case
 }
 
 static const char no_number[] = "is not a whole number", unknown[] = "has an unknown unit";
+static const char digits[] = "is not a number, or has too many digits after its point";
 static const char large[] = "is too large", small[] = "is too small";
 
 UNIT_TEST(test_short_time)
@@ -33,6 +34,20 @@ UNIT_TEST(test_short_time)
 		{ "3ms", 3000000 },
 		{ "3s", 3000000000 },
 		{ "9223372036854775807ns", INT64_MAX },
+		{ "1.5ms", 1500000 },
+		{ "0.000001s", 1000 },
+		{ "134.25", 134250 },
+		{ "-1.5us", -1500 },
+		{ "-0.5us", -500 },
+		{ "9223372036.854775s", 9223372036854775000 },
+		{ "9223372036.854776s", .reason = large },
+		{ "1.5ns", .reason = no_number },
+		{ "1.0000001s", .reason = digits },
+		{ "1.", .reason = digits },
+		{ "1.ms", .reason = digits },
+		{ "1.-5ms", .reason = digits },
+		{ "1.5.5ms", .reason = unknown },
+		{ ".5ms", .reason = no_number },
 		{ "9223372036854775808ns", .reason = large },
 		{ "9223372036854776", .reason = large },
 		{ "3m", .reason = unknown },
@@ -66,6 +81,8 @@ UNIT_TEST(test_size)
 		{ "4", 4096 },
 		{ "1M", 1 << 20 },
 		{ "2GiB", 2ll << 30 },
+		{ "1.5M", 3 << 19 },
+		{ "0.3K", .reason = no_number },
 		{ "8k", 8192 },
 		{ "4kb", .reason = unknown },
 		{ "9007199254740992", .reason = large },
