@@ -4,12 +4,15 @@
 #include <errno.h>
 #include <string.h>
 
+#include "allocfilt/base/log.h"
+
 #define COMMAND "COMMAND"
 
 static const struct {
 	const char *option, *what;
 } modes[] = {
-	[MODE_ACCOUNT] = { "account", "counts what a running kernel allocates and shows no stall" },
+	[MODE_ACCOUNT] = { "allocfilt account",
+			   "counts what a running kernel allocates and shows no stall" },
 	[MODE_TASK] = { NULL, "neither traces nor reads data" },
 	[MODE_VERIFY] = { "--verify", "checks a capture and shows nothing of it" },
 	[MODE_RECORD] = { "-w", "keeps all data of a running kernel and prints nothing" },
@@ -59,10 +62,14 @@ static bool is_given(const struct options *options, const char *option)
 	return false;
 }
 
-static int refuse_without(const char *name, const char *needed, struct failure *failure)
+static int refuse_without(const struct key *key, const char *name, struct failure *failure)
 {
-	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s goes with %s, and there is none",
-			   name, needed);
+	bool reason = key->because && !key->excludes;
+
+	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s works only with %s%s%s%s%s",
+			   name, modes[__builtin_ctz(key->modes)].option, key->needs ? " and " : "",
+			   key->needs ? key->needs : "", reason ? ": " : "",
+			   reason ? key->because : "");
 }
 
 /* @name: names the option in messages */
@@ -77,9 +84,9 @@ static int check_key(const struct options *options, const struct key *key, const
 				   "%s does not go with %s, which %s", name,
 				   mode_option(options, mode), modes[mode].what);
 	if (!fits)
-		return refuse_without(name, modes[__builtin_ctz(key->modes)].option, failure);
+		return refuse_without(key, name, failure);
 	if (key->needs && !is_given(options, key->needs))
-		return refuse_without(name, key->needs, failure);
+		return refuse_without(key, name, failure);
 	if (key->excludes && is_given(options, key->excludes))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "%s and %s exclude each other%s%s", name, key->excludes,
@@ -108,8 +115,20 @@ int options_check_capture(const struct options *options, const char *path, struc
 	};
 	char name[FAILURE_TEXT_MAX];
 
+	int error;
+
 	snprintf(name, sizeof(name), "the capture %s", path);
-	return check_key(options, &capture, name, failure);
+	error = check_key(options, &capture, name, failure);
+	for (size_t i = 0; !error && i < nr_keys; i++) {
+		if (options->on_command_line & key_bit(&keys[i]) &&
+		    !(keys[i].modes & 1u << MODE_CAPTURE))
+			log_notice("%s is ignored: it is for a running kernel, and %s is a capture",
+				   keys[i].option, path);
+		if (options->repeated & key_bit(&keys[i]) && keys[i].kind == KEY_PATH)
+			log_notice("%s is given more than once: the last one counts",
+				   keys[i].option);
+	}
+	return error;
 }
 
 bool combinations_file_decides(const struct options *options, const struct key *key)

@@ -18,6 +18,7 @@ static int parse_line(struct options *options, char *line, struct failure *failu
 	char names[FAILURE_TEXT_MAX] = "", text[VALUE_SHOWN_MAX];
 	size_t length = 0;
 	char *name = text_trim(line), *value = strchr(name, '=');
+	const char *hint = NULL;
 	const struct key *key;
 	int error;
 
@@ -30,12 +31,17 @@ static int parse_line(struct options *options, char *line, struct failure *failu
 	name = text_trim(name);
 	key = key_find(name);
 	if (!key || key->scope == KEY_OPTION) {
-		for (size_t i = 0; i < nr_keys && length < sizeof(names); i++)
-			if (keys[i].scope != KEY_OPTION)
-				length += snprintf(names + length, sizeof(names) - length, "%s%s",
-						   length ? ", " : "", keys[i].name);
-		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT,
-				   "unknown key '%s'; allowed: %s", value_shown(name, text), names);
+		for (size_t i = 0; i < nr_keys && length < sizeof(names); i++) {
+			if (keys[i].scope == KEY_OPTION)
+				continue;
+			value_hint(&hint, name, keys[i].name);
+			length += snprintf(names + length, sizeof(names) - length, "%s%s",
+					   length ? ", " : "", keys[i].name);
+		}
+		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT, "unknown key '%s'; %s%s%s",
+				   value_shown(name, text),
+				   hint ? "did you mean " : "allowed: ", hint ? hint : names,
+				   hint ? "?" : "");
 	}
 	/* The file names a form of stalls, and an account has forms of its own. */
 	if (key->kind == KEY_FORMAT && options->task == TASK_ACCOUNT)

@@ -29,6 +29,7 @@ enum key_mode {
 	MODE_JOURNAL,
 	MODE_READ, /* -r */
 	MODE_SHOW,
+	MODE_CAPTURE, /* no mode of its own: an option without its bit does nothing over a capture */
 };
 
 struct key {
@@ -48,10 +49,11 @@ struct key {
 	enum options_task task;		    /* of KEY_TASK */
 	bool account_reads;		    /* an account takes it from the file, too */
 	const char *needs, *excludes;	    /* another key's option, or "COMMAND"; NULL: none */
-	const char *because;		    /* why they exclude each other, NULL: it is plain */
-	const char *allowed;		    /* for messages */
-	const char *argument;		    /* of an option with a value, for --help: "TIME" */
+	const char *because;  /* why they exclude each other, or else what to use instead */
+	const char *allowed;  /* for messages */
+	const char *argument; /* of an option with a value, for --help: "TIME" */
 	const char *help;
+	const char *heading; /* in --help, of this option and those that follow; NULL: none */
 };
 
 #define KEYS_MAX 64 /* options.on_command_line has a bit for each */

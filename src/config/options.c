@@ -5,13 +5,18 @@
 #include <getopt.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/text.h"
 #include "config/combinations.h"
 #include "config/keys.h"
 #include "config/values.h"
 
 #define ACCOUNT_THRESHOLD 1000000 /* ns: where neither -t nor the file has one */
 
+#define INPUT	    'i' /* of a subcommand with an operand */
 #define HELP_COLUMN 25
 #define HELP_WIDTH  80
 
@@ -35,22 +40,59 @@ static const struct key *find_code(int code)
 	return NULL;
 }
 
+/* Words that stand before all options, for those that do the same. */
+static const struct subcommand {
+	const char *name, *usage, *help;
+	const char *key; /* of the operand and of -i, or that has no value; NULL: account */
+	bool output;	 /* -o has that key's value, and there is no operand */
+} subcommands[] = {
+	{ "report", "report CAPTURE", "show a capture, or a trace.dat (-s, -r)", "source" },
+	{ "record", "record -o DIR", "record a capture to look at later (-w)", "write", true },
+	{ "verify", "verify CAPTURE", "is a capture whole? Exit status 1 if it is not", "verify" },
+	{ "account", "account", "who takes memory, and what is wasted" },
+	{ "probe", "probe", "what this kernel offers; changes nothing", "probe" },
+	{ "restore", "restore", "put back what a killed run left changed", "restore" },
+};
+
+/* NULL: @word is none. */
+static const struct subcommand *find_subcommand(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+		if (!strcmp(subcommands[i].name, word))
+			return &subcommands[i];
+	return NULL;
+}
+
 /* @code: ':' or '?', as getopt_long() returned it; its globals tell the option. */
 static int refuse_option(int code, char **argv, struct failure *failure)
 {
-	const char *reason = "is unknown or ambiguous; allocfilt -h lists the options";
-	char text[VALUE_SHOWN_MAX], letter[] = { '-', (char)optopt, '\0' };
-	const char *option = argv[optind - 1];
+	char text[VALUE_SHOWN_MAX], name[VALUE_SHOWN_MAX], letter[] = { '-', (char)optopt, '\0' };
+	const char *option = argv[optind - 1], *hint = NULL;
+	int count = 0;
 
-	if (code == ':')
-		reason = "needs a value; allocfilt -h lists what is allowed";
-	else if (find_code(optopt))
-		reason = "takes no value";
-	else if (optopt)
-		/* In -abc optind does not name the argument until its last letter is parsed. */
-		option = letter;
-	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "option '%s' %s",
-			   value_shown(option, text), reason);
+	value_shown(option, text);
+	if (code == ':' || find_code(optopt))
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "option '%s' %s", text,
+				   code == ':' ?
+					   "needs a value; allocfilt -h lists what is allowed" :
+					   "takes no value");
+	/* In -abc optind does not name the argument until its last letter is parsed. */
+	if (optopt)
+		value_shown(letter, text);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text + 2, "="), text + 2);
+	for (size_t i = 0; !optopt && i < nr_keys; i++) {
+		if (!keys[i].option)
+			continue;
+		value_hint(&hint, name, keys[i].name);
+		count += !strncmp(keys[i].name, name, strlen(name));
+	}
+	if (count)
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "option '%s' can be any of %d; allocfilt -h lists them", text,
+				   count);
+	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "unknown option '%s'; %s%s%s", text,
+			   hint ? "did you mean --" : "", hint ? hint : "allocfilt -h lists them",
+			   hint ? "?" : "");
 }
 
 static bool ends_parsing(enum options_task task)
@@ -61,6 +103,7 @@ static bool ends_parsing(enum options_task task)
 static int accept_option(struct options *options, const struct key *key, const char *value,
 			 struct failure *failure)
 {
+	options->repeated |= options->on_command_line & key_bit(key);
 	options->on_command_line |= key_bit(key);
 	options->set |= key_bit(key);
 	if (key->kind != KEY_TASK)
@@ -73,11 +116,52 @@ static int accept_option(struct options *options, const struct key *key, const c
 	return 0;
 }
 
-static int parse_arguments(struct options *options, int argc, char **argv, struct failure *failure)
+/* The operand of a subcommand: a capture is a directory, and a trace.dat is none. */
+static int accept_operand(struct options *options, const struct subcommand *subcommand,
+			  const char *value, struct failure *failure)
 {
-	struct option long_options[KEYS_MAX + 1] = { { NULL } };
+	const struct key *key = key_find(subcommand->key);
+	struct stat status;
+
+	if (options->source || options->read || options->verify)
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s takes one capture",
+				   subcommand->name);
+	if (!strcmp(subcommand->key, "source") &&
+	    (stat(value, &status) || !S_ISDIR(status.st_mode)))
+		key = key_find("read");
+	return accept_option(options, key, value, failure);
+}
+
+static int refuse_word(const char *word, bool first, struct failure *failure)
+{
+	const char *advice = "a COMMAND comes after --", *hint = NULL;
+	char text[VALUE_SHOWN_MAX];
+
+	value_shown(word, text);
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+		value_hint(&hint, word, subcommands[i].name);
+	if (first && hint)
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "unknown command '%s'; did you mean %s?", text, hint);
+	if (find_subcommand(word))
+		advice = "it comes before all options";
+	else if (!access(word, F_OK))
+		return failure_set(
+			failure, EXIT_STATUS_USAGE, EINVAL,
+			"unexpected argument '%s'; to read a capture: allocfilt report %s", text,
+			text);
+	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "unexpected argument '%s'; %s", text,
+			   advice);
+}
+
+static int parse_arguments(struct options *options, int argc, char **argv,
+			   const struct subcommand *subcommand, struct failure *failure)
+{
+	struct option long_options[KEYS_MAX + 2] = { { NULL } };
 	/* "+": the first argument that is no option ends them. */
-	char letters[2 * KEYS_MAX + 3] = "+:", *letter = letters + 2;
+	char letters[2 * KEYS_MAX + 5] = "+:", *letter = letters + 2;
+	bool output = subcommand && subcommand->output;
+	bool operand = subcommand && subcommand->key && !output && options->task == TASK_RUN;
 	int nr_options = 0, next, code, error = 0;
 
 	for (size_t i = 0; i < nr_keys; i++) {
@@ -93,21 +177,35 @@ static int parse_arguments(struct options *options, int argc, char **argv, struc
 		if (letter_of(&keys[i]) && keys[i].argument)
 			*letter++ = ':';
 	}
+	/* As perf and trace-cmd have it. */
+	if (operand) {
+		long_options[nr_options] =
+			(struct option){ "input", required_argument, NULL, INPUT };
+		letter = stpcpy(letter, (char[]){ INPUT, ':', '\0' });
+	}
 	*letter = '\0';
 	optind = 0; /* glibc: start again, also after a parse that stopped half way */
 	opterr = 0;
 	while (!error && !ends_parsing(options->task)) {
+		const struct key *key;
+
 		next = optind ? optind : 1;
 		code = getopt_long(argc, argv, letters, long_options, NULL);
 		/* getopt_long() passes over "--" alone, and stops at any other word. */
 		if (code < 0 && optind > next)
 			options->command = argv + optind;
-		if (code < 0)
+		if (code < 0 && (optind > next || optind >= argc))
 			break;
+		key = output && code == 'o' ? key_find(subcommand->key) : find_code(code);
 		if (code == ':' || code == '?')
 			error = refuse_option(code, argv, failure);
+		else if (code < 0 && !operand)
+			error = refuse_word(argv[optind], optind == 1 && !subcommand, failure);
+		else if (code < 0 || code == INPUT)
+			error = accept_operand(options, subcommand,
+					       code < 0 ? argv[optind++] : optarg, failure);
 		else
-			error = accept_option(options, find_code(code), optarg, failure);
+			error = accept_option(options, key, optarg, failure);
 	}
 	return error;
 }
@@ -133,8 +231,9 @@ bool options_is_account(int argc, char **argv)
 int options_parse(struct options *options, int argc, char **argv, const char *const *formats,
 		  struct failure *failure)
 {
-	char text[VALUE_SHOWN_MAX];
+	const struct subcommand *subcommand = argc > 1 ? find_subcommand(argv[1]) : NULL;
 	bool account = options_is_account(argc, argv);
+	const struct key *key = NULL;
 	int error = 0;
 
 	*options = (struct options){
@@ -144,25 +243,27 @@ int options_parse(struct options *options, int argc, char **argv, const char *co
 		.task = account ? TASK_ACCOUNT : TASK_RUN,
 	};
 	/* Skip the subcommand, as if it were argv[0]. */
-	argc -= account;
-	argv += account;
+	argc -= !!subcommand;
+	argv += !!subcommand;
 	for (size_t i = 0; !error && i < nr_keys; i++)
 		if (keys[i].default_value)
 			error = value_parse(options, &keys[i], keys[i].name, keys[i].default_value,
 					    failure);
+	if (subcommand && subcommand->key)
+		key = key_find(subcommand->key);
+	if (!error && key && key->kind == KEY_TASK)
+		error = accept_option(options, key, NULL, failure);
 	if (!error)
-		error = parse_arguments(options, argc, argv, failure);
+		error = parse_arguments(options, argc, argv, subcommand, failure);
 	for (size_t i = 0; !error && options->journal && i < nr_keys; i++)
 		if (keys[i].journal_default && !(options->on_command_line & key_bit(&keys[i])))
 			error = value_parse(options, &keys[i], keys[i].name,
 					    keys[i].journal_default, failure);
 	if (error || ends_parsing(options->task))
 		return error;
-	if (optind < argc && !options->command)
-		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "unexpected argument '%s'; allocfilt -h lists what is allowed, "
-				   "account comes before all options and a COMMAND after --",
-				   value_shown(argv[optind], text));
+	if (key && !options->read && !(options->on_command_line & key_bit(key)))
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "usage: allocfilt %s",
+				   subcommand->usage);
 	if (options->command && !*options->command)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "no COMMAND after --");
 	error = combinations_check(options, failure);
@@ -225,13 +326,15 @@ void options_print_help(FILE *file, const char *const *formats)
 {
 	char word[64];
 
-	fputs("Usage: allocfilt -t TIME [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
-	      "       allocfilt -s CAPTURE | -r FILE [OPTION]...\n"
-	      "       allocfilt --verify CAPTURE [OPTION]...\n"
-	      "       allocfilt account [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
-	      "Show slow memory allocations, waits for memory, and what the kernel did.\n"
-	      "\n",
+	fputs("Usage: allocfilt [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
+	      "       allocfilt WORD [OPTION]...\n"
+	      "Find slow kernel memory allocations, and show what their time went to.\n"
+	      "\n"
+	      "Words:\n",
 	      file);
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+		fprintf(file, "  %-*s %s\n", HELP_COLUMN - 3, subcommands[i].usage,
+			subcommands[i].help);
 	for (size_t i = 0; i < nr_keys; i++) {
 		const struct key *key = &keys[i];
 		const char *default_value = key->default_value;
@@ -239,6 +342,8 @@ void options_print_help(FILE *file, const char *const *formats)
 
 		if (!key->option)
 			continue;
+		if (key->heading)
+			fprintf(file, "\n%s:\n", key->heading);
 		column = fprintf(file, letter_of(key) ? "  %s, --%s%s%s" : "      %.0s--%s%s%s",
 				 key->option, key->name, key->argument ? "=" : "",
 				 key->argument ? key->argument : "");
@@ -259,8 +364,13 @@ void options_print_help(FILE *file, const char *const *formats)
 		fputc('\n', file);
 	}
 	fputs("\n"
-	      "Exit status: 0 done, 1 run-time error, 2 usage, 3 no tracefs or no right to it,\n"
-	      "4 tracing is in use, 5 the kernel lacks what it takes, 6 something could not be\n"
+	      "Examples:\n"
+	      "  allocfilt -t 1ms -f tree          each stall of 1 ms or more, and why\n"
+	      "  allocfilt -d 1m -f html -o a.html a page of one minute, to mail\n"
+	      "  allocfilt --cgroup=nginx.service  one service\n"
+	      "\n"
+	      "Exit status: 0 done, 1 run-time error, 2 usage, 3 no tracefs, or access denied,\n"
+	      "4 tracing is in use, 5 a kernel feature is missing, 6 something could not be\n"
 	      "restored; else that of COMMAND.\n",
 	      file);
 }

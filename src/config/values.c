@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "allocfilt/base/string_list.h"
+#include "allocfilt/base/text.h"
 
 #define LIST_MAX 1024 /* elements of one list */
+#define HINT_MAX 32   /* length of a word for which there are hints */
 /*
  * In set_ftrace_filter a colon or a blank would make a command of a function's name
  * (Documentation/trace/ftrace.rst), and a slash in an event's name would leave the directory of
@@ -29,6 +32,36 @@ const char *value_shown(const char *value, char text[VALUE_SHOWN_MAX])
 		text[i] = iscntrl((unsigned char)value[i]) ? '?' : value[i];
 	strcpy(text + length, value[length] ? "..." : "");
 	return text;
+}
+
+/* The optimal string alignment distance. Both are shorter than HINT_MAX. */
+static size_t edit_distance(const char *a, const char *b)
+{
+	size_t rows[HINT_MAX][HINT_MAX], i, j;
+
+	for (i = 0; !i || a[i - 1]; i++) {
+		for (j = 0; !j || b[j - 1]; j++) {
+			rows[i][j] = i + j;
+			if (!i || !j)
+				continue;
+			rows[i][j] = rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+			rows[i][j] = MIN(rows[i][j], MIN(rows[i - 1][j], rows[i][j - 1]) + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				rows[i][j] = MIN(rows[i][j], rows[i - 2][j - 2] + 1);
+		}
+	}
+	return rows[i - 1][j - 1];
+}
+
+void value_hint(const char **hint, const char *word, const char *candidate)
+{
+	size_t length = strlen(word), distance;
+
+	if (length >= HINT_MAX || strlen(candidate) >= HINT_MAX)
+		return;
+	distance = edit_distance(word, candidate);
+	if (distance <= (length + 1) / 3 && (!*hint || distance < edit_distance(word, *hint)))
+		*hint = candidate;
 }
 
 /* Returns NULL, or the reason for the message. */
@@ -134,23 +167,29 @@ static int parse_list(const struct key *key, void *list, const char *setting, co
 	return error;
 }
 
-static int parse_format(struct options *options, const char *setting, const char *value,
-			struct failure *failure)
+static int parse_choice(const struct options *options, const struct key *key, void *field,
+			const char *setting, const char *value, struct failure *failure)
 {
-	char allowed[256] = "allowed: ";
-	size_t length = strlen(allowed);
+	const char *const *choices = key->kind == KEY_FORMAT ? options->formats : key->choices;
+	char allowed[256] = "allowed: ", reason[64];
+	size_t used = strlen(allowed);
+	const char *hint = NULL;
 
-	for (const char *const *format = options->formats; *format; format++) {
-		if (!strcmp(*format, value)) {
-			options->format = *format;
+	for (int i = 0; choices[i]; i++) {
+		if (!strcmp(choices[i], value)) {
+			if (key->kind == KEY_FORMAT)
+				*(const char **)field = choices[i];
+			else
+				*(int *)field = i;
 			return 0;
 		}
-		length += snprintf(allowed + length, sizeof(allowed) - length, "%s%s",
-				   format == options->formats ? "" : ", ", *format);
-		if (length >= sizeof(allowed))
-			length = sizeof(allowed) - 1;
+		value_hint(&hint, value, choices[i]);
+		used = text_append(allowed, sizeof(allowed), used, i ? ", " : "");
+		used = text_append(allowed, sizeof(allowed), used, choices[i]);
 	}
-	return refuse(setting, -EINVAL, value, "is no known form", allowed, failure);
+	snprintf(reason, sizeof(reason), "is unknown%s%s%s", hint ? " (did you mean " : "",
+		 hint ? hint : "", hint ? "?)" : "");
+	return refuse(setting, -EINVAL, value, reason, allowed, failure);
 }
 
 int value_parse(struct options *options, const struct key *key, const char *setting,
@@ -179,13 +218,8 @@ int value_parse(struct options *options, const struct key *key, const char *sett
 			*(bool *)field = *value == 'y';
 		break;
 	case KEY_CHOICE:
-		while (key->choices[number] && strcmp(key->choices[number], value))
-			number++;
-		if (key->choices[number])
-			*(int *)field = number;
-		else
-			reason = "is unknown";
-		break;
+	case KEY_FORMAT:
+		return parse_choice(options, key, field, setting, value, failure);
 	case KEY_TEXT:
 	case KEY_PATH:
 		if (!*value)
@@ -197,8 +231,6 @@ int value_parse(struct options *options, const struct key *key, const char *sett
 		free(*(char **)field);
 		*(char **)field = copy;
 		break;
-	case KEY_FORMAT:
-		return parse_format(options, setting, value, failure);
 	case KEY_PIDS:
 	case KEY_FUNCTIONS:
 	case KEY_EVENTS:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -64,6 +65,24 @@ static const char *remedy(int error)
 	}
 }
 
+static int refuse_metrics_file(const struct metrics_file *file, enum exit_status status, int error,
+			       struct failure *failure)
+{
+	return failure_set(failure, status, -error, "--metrics %s: %s; %s", file->path,
+			   file_error(-error), remedy(-error));
+}
+
+int metrics_file_check(const struct metrics_file *file, struct failure *failure)
+{
+	const char *name;
+	int dir = file_open_parent(file->path, &name);
+	int ret = dir < 0 ? dir : faccessat(dir, ".", W_OK, AT_EACCESS) ? -errno : 0;
+
+	if (dir >= 0)
+		close(dir);
+	return ret ? refuse_metrics_file(file, EXIT_STATUS_USAGE, ret, failure) : 0;
+}
+
 int metrics_file_write(struct metrics_file *file, const struct summary_view *view,
 		       const struct metrics_process *process, struct failure *failure)
 {
@@ -87,10 +106,7 @@ int metrics_file_write(struct metrics_file *file, const struct summary_view *vie
 		close(dir);
 	file->changed = ret != file->last;
 	file->last = ret;
-	if (!ret)
-		return 0;
-	return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "--metrics %s: %s; %s", file->path,
-			   file_error(-ret), remedy(-ret));
+	return ret ? refuse_metrics_file(file, EXIT_STATUS_RUN_TIME, ret, failure) : 0;
 }
 
 bool metrics_file_changed(const struct metrics_file *file)

@@ -275,7 +275,7 @@ static int plan_run(struct live *live, bool whole)
 		log_notice("superblocks have no names: %s", failure.text);
 	/* The configuration file may set metrics, but with -w nothing is filtered. */
 	if (tracing->pipeline && options->metrics)
-		ret = metrics_start(&live->metrics, options->metrics, tracing->failure);
+		ret = metrics_start(&live->metrics, options, tracing->failure);
 	return ret;
 }
 

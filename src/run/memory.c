@@ -47,7 +47,7 @@ bool memory_lock(void)
 	all = size <= memory_available() / LOCK_SHARE;
 	if (!mlockall(MCL_CURRENT | MCL_FUTURE | (all ? 0 : MCL_ONFAULT)))
 		return all;
-	log_warning("cannot lock memory (%s): under memory pressure records may be lost, ignoring",
+	log_warning("cannot lock memory (%s); going on, but records may be lost under pressure",
 		    strerror(errno));
 	return true;
 }

@@ -729,7 +729,8 @@ void pipeline_log_end(struct pipeline *pipeline)
 		pipeline_log_flaws(pipeline);
 	/* A run on a kernel has logged this at the start. */
 	if (!live && shrinker_names_unavailable(view.shrinker_names))
-		log_notice("superblocks have no names: the capture was taken without our probe");
+		log_notice(
+			"file systems are shown by address: the capture does not have their names");
 }
 
 uint64_t pipeline_flaws(const struct pipeline *pipeline, struct line *text)

@@ -33,7 +33,7 @@ static int choose_threshold(const struct run_context *run, const struct capture 
 	*ret_threshold = run->options->threshold;
 	if (*ret_threshold < recorded)
 		log_warning("threshold %" PRIu64 " us is below the %" PRIu64
-			    " us of the capture: shorter windows were never recorded",
+			    " us of the capture, so runs shorter than that are not in it",
 			    *ret_threshold / 1000, recorded / 1000);
 	return 0;
 }
@@ -60,8 +60,6 @@ static int plan_replay(const struct run_context *run, struct capture *capture, s
 		ret = config_check_report(run->options, true, request.threshold, failure);
 	if (ret)
 		return ret;
-	if (options_on_command_line(run->options, "function"))
-		log_notice("-F is ignored: a capture has only the functions that were traced");
 	capture_offer(capture, &offer);
 	ret = plan_make(plan, &request, &offer, failure);
 	if (ret && failure->status == EXIT_STATUS_NO_FEATURE && capture_info(capture)->flaws)
@@ -116,26 +114,11 @@ static int check_flaws(const struct capture *capture, const struct pipeline *pip
 			   info->flaws && data ? ", " : "", data_flaw.text);
 }
 
-static int write_replay_metrics(const struct run_context *run, struct pipeline *pipeline,
-				struct failure *failure)
-{
-	struct metrics_file *file = NULL;
-	int ret;
-
-	/* metrics in the configuration file is for live runs. */
-	if (!options_on_command_line(run->options, "metrics"))
-		return 0;
-	ret = metrics_start(&file, run->options->metrics, failure);
-	if (!ret)
-		ret = metrics_write(file, pipeline, NULL, false, true, failure);
-	metrics_file_free(file);
-	return ret;
-}
-
+/* @file: NULL: no metrics */
 static int replay(const struct run_context *run, struct capture *capture, struct pipeline *pipeline,
-		  struct failure *failure)
+		  struct metrics_file *file, struct failure *failure)
 {
-	int ret = output_begin(pipeline_output(pipeline)), metrics;
+	int ret = output_begin(pipeline_output(pipeline)), metrics = 0;
 
 	if (!ret)
 		ret = replay_data(run, capture, pipeline);
@@ -144,7 +127,8 @@ static int replay(const struct run_context *run, struct capture *capture, struct
 	pipeline_log_end(pipeline);
 	if (ret && ret != -EPIPE)
 		return output_failed(ret, failure);
-	metrics = write_replay_metrics(run, pipeline, failure);
+	if (file)
+		metrics = metrics_write(file, pipeline, NULL, false, true, failure);
 	if (metrics)
 		return metrics;
 	/* Nobody reads what else there is. */
@@ -214,6 +198,7 @@ int replay_open(const struct run_context *run, const char *option, const char *p
 static int replay_capture(const struct run_context *run, struct capture *capture,
 			  struct failure *failure)
 {
+	struct metrics_file *metrics = NULL;
 	struct pipeline *pipeline = NULL;
 	struct plan *plan = NULL;
 	int ret = check_clock(capture, failure);
@@ -225,11 +210,15 @@ static int replay_capture(const struct run_context *run, struct capture *capture
 	if (!ret)
 		ret = pipeline_new(&pipeline, run->options, plan, capture_source(capture),
 				   run->output, NULL, failure);
+	/* metrics in the configuration file is for live runs. */
+	if (!ret && options_on_command_line(run->options, "metrics"))
+		ret = metrics_start(&metrics, run->options, failure);
 	if (!ret)
 		ret = output_failed(output_file_begin(writer_fd(run->output), run->options->output),
 				    failure);
 	if (!ret)
-		ret = replay(run, capture, pipeline, failure);
+		ret = replay(run, capture, pipeline, metrics, failure);
+	metrics_file_free(metrics);
 	pipeline_free(pipeline);
 	plan_free(plan);
 	return ret > 0 ? 0 : ret;

@@ -64,15 +64,20 @@ int output_failed(int error, struct failure *failure)
 
 /* ---- metrics ---- */
 
-int metrics_start(struct metrics_file **file, const char *path, struct failure *failure)
+int metrics_start(struct metrics_file **file, const struct options *options,
+		  struct failure *failure)
 {
+	const char *path = options->metrics;
+
 	if (!metrics_file_is_collected(path))
 		log_warning("--metrics %s: node_exporter reads only files that end with .prom",
 			    path);
 	*file = metrics_file_new(path);
 	if (!*file)
 		return failure_no_memory(failure);
-	return 0;
+	if (options->journal || !options_on_command_line(options, "metrics"))
+		return 0;
+	return metrics_file_check(*file, failure);
 }
 
 int metrics_write(struct metrics_file *file, struct pipeline *pipeline,

@@ -35,9 +35,11 @@ int output_failed(int error, struct failure *failure);
 /**
  * metrics_start - allocate memory for --metrics; warns of a name that node_exporter ignores
  *
+ * A directory of the command line has to be there, but a service waits for one.
  * Returns 0, or -errno with @failure. Release with metrics_file_free().
  */
-int metrics_start(struct metrics_file **file, const char *path, struct failure *failure);
+int metrics_start(struct metrics_file **file, const struct options *options,
+		  struct failure *failure);
 
 /**
  * metrics_write - write the file again

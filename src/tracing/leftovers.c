@@ -119,8 +119,10 @@ int session_restore(const char *run_dir, const char *dir, struct failure *failur
 	int ret;
 
 	if (dir && !kernel_on_tracefs(dir))
-		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "-s %s: not on tracefs",
-				   dir);
+		return failure_set(
+			failure, EXIT_STATUS_USAGE, EINVAL,
+			"-s %s: not on tracefs; restore is for the running kernel: leave out -s",
+			dir);
 	top = dir ? strdup(dir) : kernel_find_dir();
 	ret = undo_open(&undo, run_dir, top, failure);
 	if (!ret) {

@@ -126,7 +126,7 @@ UNIT_TEST(test_mistakes)
 		{ "journal = yes\n", ":1: unknown key 'journal'" },
 		{ "= 1\n", ":1: unknown key ''" },
 		{ "buffer =\n", ":1: buffer '' is empty; allowed: " },
-		{ "format = xml\n", ":1: format 'xml' is no known form" },
+		{ "format = xml\n", ":1: format 'xml' is unknown" },
 		{ "warning = 1001ms\nerror = 1s\n", ": warning is above error; allowed: " },
 		{ "error = 99ms\n", ": warning is above error; allowed: " },
 	};

@@ -59,6 +59,8 @@ UNIT_TEST(test_numbers)
 	} cases[] = {
 		{ "allocfilt -t 134", offsetof(struct options, threshold), 134000 },
 		{ "allocfilt -t134us", offsetof(struct options, threshold), 134000 },
+		{ "allocfilt -t 1.5ms", offsetof(struct options, threshold), 1500000 },
+		{ "allocfilt -t 0.25s", offsetof(struct options, threshold), 250000000 },
 		{ "allocfilt --threshold=1ms", offsetof(struct options, threshold), 1000000 },
 		{ "allocfilt --threshold 2s", offsetof(struct options, threshold), 2000000000 },
 		{ "allocfilt -t 10 -t 20", offsetof(struct options, threshold), 20000 },
@@ -171,7 +173,7 @@ UNIT_TEST(test_tasks)
 UNIT_TEST(test_refused)
 {
 	static const char *const cases[][2] = {
-		{ "allocfilt -t 5min", "-t '5min'|unknown unit|allowed: |ns, ms or s" },
+		{ "allocfilt -t 5min", "-t '5min'|unknown unit|allowed: |ns, us, ms, s" },
 		{ "allocfilt -d 10us", "-d '10us'|unknown unit|ms, m or h" },
 		{ "allocfilt -b 65G", "-b '65G'|too large|from 8K to 64G" },
 		{ "allocfilt -p 1,", "-p ''|empty" },
@@ -183,9 +185,10 @@ UNIT_TEST(test_refused)
 		{ "allocfilt -e :kfree", "-e ':kfree'|not the name" },
 		{ "allocfilt -e ../x:y", "-e '../x:y'|not the name" },
 		{ "allocfilt -e a:b:c", "-e 'a:b:c'|not the name" },
-		{ "allocfilt --force -xv", "'-x' is unknown" },
-		{ "allocfilt --fo", "'--fo' is unknown or ambiguous" },
-		{ "allocfilt --page-allocation", "'--page-allocation' is unknown" },
+		{ "allocfilt --force -xv", "unknown option '-x'" },
+		{ "allocfilt --fo", "option '--fo' can be any of 2" },
+		{ "allocfilt --page-allocation",
+		  "unknown option '--page-allocation'; allocfilt -h" },
 		{ "allocfilt --force=yes", "'--force=yes' takes no value" },
 		{ "allocfilt --top", "'--top' needs a value" },
 		{ "allocfilt --function-graph", "'--function-graph' needs a value" },
@@ -203,9 +206,10 @@ UNIT_TEST(test_refused)
 		{ "allocfilt -r x --max-size=1M", "--max-size does not go with -r, which" },
 		{ "allocfilt -r x -s y", "-r and -s exclude each other: each" },
 		{ "allocfilt -r x -- true", "COMMAND does not go with -r" },
-		{ "allocfilt -t 5 --max-size=1M", "--max-size goes with -w, and there is none" },
-		{ "allocfilt -t 5 -w x --keep=2", "--keep goes with --max-size" },
-		{ "allocfilt -t 5 --until=1ms", "--until goes with -w" },
+		{ "allocfilt -t 5 --max-size=1M", "--max-size works only with -w" },
+		{ "allocfilt -t 5 -w x --keep=2", "--keep works only with -w and --max-size" },
+		{ "allocfilt -t 5 --until=1ms",
+		  "--until works only with -w: to stop after a time, use -d" },
 		{ "allocfilt -s ", "-s ''|empty" },
 		{ "allocfilt --restore --probe", "--restore and --probe exclude each other" },
 		{ "allocfilt -t 5 true", "unexpected argument 'true'|after --" },
@@ -221,6 +225,32 @@ UNIT_TEST(test_refused)
 		{ "allocfilt --verify=x -w y", "-w does not go with --verify" },
 		{ "allocfilt --verify=x -- true", "COMMAND does not go with --verify" },
 		{ "allocfilt --verify=", "--verify ''|empty" },
+		{ "allocfilt --treshold=5",
+		  "unknown option '--treshold=5'; did you mean --threshold?" },
+		{ "allocfilt --pdi=5", "did you mean --pid?" },
+		{ "allocfilt --frobnicate", "unknown option '--frobnicate'; allocfilt -h lists" },
+		{ "allocfilt acount -t 5", "unknown command 'acount'; did you mean account?" },
+		{ "allocfilt frobnicate", "unexpected argument 'frobnicate'; a COMMAND" },
+		{ "allocfilt tests", "'tests'; to read a capture: allocfilt report tests" },
+		{ "allocfilt -f fnacy",
+		  "-f 'fnacy' is unknown (did you mean fancy?); allowed: plain" },
+		{ "allocfilt -f xy", "-f 'xy' is unknown; allowed: plain, fancy" },
+		{ "allocfilt --summary=ful", "(did you mean full?); allowed: short, full, none" },
+		{ "allocfilt report", "usage: allocfilt report CAPTURE" },
+		{ "allocfilt report -t 5", "usage: allocfilt report CAPTURE" },
+		{ "allocfilt report a b", "report takes one capture" },
+		{ "allocfilt report -i a b", "report takes one capture" },
+		{ "allocfilt report -i", "'-i' needs a value" },
+		{ "allocfilt -i a", "unknown option '-i'" },
+		{ "allocfilt record -i a", "unknown option '-i'" },
+		{ "allocfilt report x -w y", "-r does not go with -w" },
+		{ "allocfilt record", "usage: allocfilt record -o DIR" },
+		{ "allocfilt record a", "unexpected argument 'a'" },
+		{ "allocfilt record -o x -r y", "-r does not go with -w" },
+		{ "allocfilt verify", "usage: allocfilt verify CAPTURE" },
+		{ "allocfilt verify x -t 5", "-t does not go with --verify" },
+		{ "allocfilt probe x", "unexpected argument 'x'" },
+		{ "allocfilt probe --restore", "--probe and --restore exclude each other" },
 		{ "allocfilt account --restore", "account and --restore" },
 		{ "allocfilt account --probe", "account and --probe" },
 		{ "allocfilt account --check-config", "account and --check-config" },
@@ -230,8 +260,8 @@ UNIT_TEST(test_refused)
 		{ "allocfilt account -v -q", "-v and -q" },
 		{ "allocfilt account -p 1 -- true", "-p|COMMAND" },
 		{ "allocfilt account --", "no COMMAND" },
-		{ "allocfilt -t 5 account", "unexpected argument 'account'|account comes before" },
-		{ "allocfilt -t 5 --sort=count", "--sort goes with account" },
+		{ "allocfilt -t 5 account", "unexpected argument 'account'; it comes before" },
+		{ "allocfilt -t 5 --sort=count", "--sort works only with allocfilt account" },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++)
@@ -276,6 +306,52 @@ UNIT_TEST(test_account)
 	options_free(&options);
 }
 
+/* Each word, with the option that does the same. Tests run in the tree's root. */
+UNIT_TEST(test_words)
+{
+	static const char *const cases[][2] = {
+		{ "allocfilt report tests -f fancy", "allocfilt -s tests -f fancy" },
+		{ "allocfilt report -f fancy -i tests", "allocfilt -f fancy -s tests" },
+		{ "allocfilt report Makefile -v", "allocfilt -r Makefile -v" },
+		{ "allocfilt report --input=none:x -v", "allocfilt -r none:x -v" },
+		{ "allocfilt report -s x", "allocfilt -s x" },
+		{ "allocfilt report -r x", "allocfilt -r x" },
+		{ "allocfilt record -t 5 -o x --max-size=1M", "allocfilt -t 5 -w x --max-size=1M" },
+		{ "allocfilt record --output=x", "allocfilt -w x" },
+		{ "allocfilt record -w x", "allocfilt -w x" },
+		{ "allocfilt verify x -o y", "allocfilt --verify=x -o y" },
+		{ "allocfilt probe -v", "allocfilt --probe -v" },
+		{ "allocfilt restore -s x", "allocfilt --restore -s x" },
+	};
+	static const size_t paths[] = {
+		offsetof(struct options, source), offsetof(struct options, read),
+		offsetof(struct options, write),  offsetof(struct options, verify),
+		offsetof(struct options, output),
+	};
+	struct options options, same;
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		parse_good(&options, cases[i][0]);
+		parse_good(&same, cases[i][1]);
+		assert_int_equal(options.task, same.task);
+		assert_int_equal(options.on_command_line, same.on_command_line);
+		assert_string_equal(options.format, same.format);
+		for (size_t j = 0; j < COUNT(paths); j++) {
+			const char *path = *(char **)((char *)&options + paths[j]);
+			const char *expected = *(char **)((char *)&same + paths[j]);
+
+			if (!path != !expected || (path && strcmp(path, expected)))
+				fail_msg("%s: %s and not %s", cases[i][0], path, expected);
+		}
+		options_free(&options);
+		options_free(&same);
+	}
+	/* What comes after -- is no operand. */
+	parse_good(&options, "allocfilt record -o x -- report y");
+	assert_string_equal(options.command[0], "report");
+	options_free(&options);
+}
+
 /* Each option of a run that has no say in an account. */
 UNIT_TEST(test_refused_in_account)
 {
@@ -291,7 +367,8 @@ UNIT_TEST(test_refused_in_account)
 
 	for (size_t i = 0; i < COUNT(others); i++) {
 		snprintf(text, sizeof(text), "allocfilt account %s", others[i]);
-		snprintf(expected, sizeof(expected), "%.*s does not go with account, which",
+		snprintf(expected, sizeof(expected),
+			 "%.*s does not go with allocfilt account, which",
 			 (int)strcspn(others[i], " ="), others[i]);
 		parse_bad(text, expected);
 	}
@@ -340,7 +417,8 @@ UNIT_TEST(test_help)
 
 	options_print_help(file, formats);
 	fclose(file);
-	assert_non_null(strstr(text, "\n  -f, --format=FORM      form of the output: plain, fancy "
+	assert_non_null(strstr(text, "\nWhat is shown:\n"
+				     "  -f, --format=FORM      form of the output: plain, fancy "
 				     "(default plain)\n"));
 	assert_non_null(strstr(text, "\n      --stack            show the kernel stack"));
 	assert_non_null(strstr(text, "(default 4M)\n"));

@@ -98,6 +98,7 @@ struct options {
 
 	const char *const *formats; /* as passed to options_parse() */
 	uint64_t on_command_line;   /* a bit for each key, see options_on_command_line() */
+	uint64_t repeated;	    /* the same, for those that it has more than once */
 	uint64_t set;		    /* the same for the command line or the file */
 };
 
@@ -109,7 +110,7 @@ bool options_is_account(int argc, char **argv);
  * @options: filled with defaults first; release with options_free() in every case
  * @formats: the values of -f, NULL ends; the first is the default; they have to outlive @options
  *
- * Opens no file; values that depend on the kernel or a file are checked later. Returns 0, or -errno
+ * Opens no file, but looks whether what a subcommand names is a directory; values that depend on the kernel or a file are checked later. Returns 0, or -errno
  * with @failure (status 2), whose text names the option, its value and the allowed values.
  */
 int options_parse(struct options *options, int argc, char **argv, const char *const *formats,

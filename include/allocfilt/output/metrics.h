@@ -44,6 +44,11 @@ struct metrics_file *metrics_file_new(const char *path);
 void metrics_file_free(struct metrics_file *file);
 
 /**
+ * metrics_file_check - can the directory be written to? Returns 0, or -errno with @failure (status 2)
+ */
+int metrics_file_check(const struct metrics_file *file, struct failure *failure);
+
+/**
  * metrics_file_write - replace the file with metrics_text(), mode 0644 independent of the umask
  *
  * See file_replace() for the temporary file, and why the directory may be another user's. Allocates
