@@ -434,6 +434,25 @@ static void json_waiters(struct json *json, const char *key, const struct summar
 	json_close(json, ']');
 }
 
+static void json_remedies(struct json *json, const struct remedies *remedies)
+{
+	const struct remedy *remedy;
+	uint64_t ns;
+
+	json_open(json, "remedies", '[');
+	for (int i = 0; (remedy = remedies_at(remedies, i, &ns)); i++) {
+		json_open(json, NULL, '{');
+		json_string(json, "key", remedy->key);
+		json_number(json, "total_ns", ns);
+		json_string(json, "finding", remedy->finding);
+		json_string(json, "look", remedy->look);
+		json_string(json, "change", remedy->change);
+		json_string(json, "source", remedy->source);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 /* Puts losses: of records, of rows of full tables, of journal entries. */
 static void json_flaws(struct json *json, const struct summary_view *view)
 {
@@ -506,6 +525,7 @@ void json_summary(struct writer *writer, const struct summary_view *view)
 	json_functions(&json, view);
 	json_stalls(&json, "stalls", view, STALLS_WAITING);
 	json_stalls(&json, "background", view, STALLS_BACKGROUND);
+	json_remedies(&json, &summary_stalls(summary, STALLS_WAITING)->remedies);
 	json_kept_stall(&json, "most_explained", summary_most_explained(summary), view->resolver);
 	json_kept_stall(&json, "longest", summary_longest(summary, 0), view->resolver);
 	json_waiters(&json, "tasks", view, SUMMARY_TASKS);

@@ -237,6 +237,7 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 	}
 	for (size_t i = 0; i < stall->nr_runners; i++)
 		count_runner(summary->tables[SUMMARY_RUNNERS], &stall->runners[i]);
+	remedies_stall(&stalls->remedies, named);
 	keep_longest(summary, named);
 	keep_most_explained(summary, named);
 	if (task_key_in_interrupt(stall->key))
@@ -266,6 +267,7 @@ void summary_wait(struct summary *summary, const struct named_stall *named,
 	/* Short waits make no run of kswapd. */
 	if (named->background)
 		return;
+	remedies_wait(&summary->stalls[STALLS_WAITING].remedies, wait, is_long);
 	count_wait_of(summary, SUMMARY_TASKS, (uint64_t)wait->tid, named->name, wait, is_long);
 	if (*cgroup)
 		count_wait_of(summary, SUMMARY_CGROUPS, hash_text(cgroup), cgroup, wait, is_long);

@@ -72,15 +72,18 @@ static void count_series(struct unit_series *unit, const struct stall *stall, in
 		unit->recent_max[age] = ns;
 }
 
-static void count_period(struct units *units, const char *name, uint64_t ns, int cause)
+static void count_period(struct units *units, const char *name, const struct named_stall *named,
+			 int cause)
 {
 	struct unit_total *total = ranking_enter(units->period, hash_text(name), name);
+	uint64_t ns = named->stall->end - named->stall->start;
 
 	total->count++;
 	if (ns > total->max)
 		total->max = ns;
 	add_ns(&total->total, ns);
 	add_ns(&total->cause_totals[cause], ns);
+	remedies_stall(&total->remedies, named);
 	ranking_spend(units->period, total, ns);
 }
 
@@ -135,7 +138,7 @@ void units_stall(struct units *units, const struct named_stall *named)
 	char name[UNIT_NAME_BYTES];
 
 	unit_of(named, name);
-	count_period(units, name, stall->end - stall->start, cause);
+	count_period(units, name, named, cause);
 	count_series(find_series(units, name, stall->end), stall, cause);
 }
 
@@ -149,6 +152,7 @@ void units_wait(struct units *units, const struct named_stall *named,
 	unit_of(named, name);
 	total = ranking_enter(units->period, hash_text(name), name);
 	waits_add(&total->waits, wait, is_long);
+	remedies_wait(&total->remedies, wait, is_long);
 	ranking_spend(units->period, total, is_long ? 0 : wait->end - wait->start);
 	series = find_series(units, name, wait->end);
 	waits_add(&series->waits, wait, is_long);

@@ -32,9 +32,12 @@ static void set_places(unsigned int places)
 static void stall_of(enum owner_kind kind, const char *cgroup, uint64_t end, uint64_t ns,
 		     enum phase_group group)
 {
-	struct stall one = { .key.kind = kind, .start = end - ns, .end = end };
+	struct stall one = { .key.kind = kind, .start = end - ns, .end = end, .gfp_names = "" };
 	struct task_info task_info = { .pid = 1 };
-	struct named_stall named = { .stall = &one, .name = "t", .task_info = &task_info };
+	struct named_stall named = { .stall = &one,
+				     .name = "t",
+				     .task_info = &task_info,
+				     .memcg = "" };
 
 	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", cgroup);
 	phases_spend(&one.phases, group, PART_ITSELF, STATE_RUNNING, ns);
@@ -51,7 +54,10 @@ static void wait_of(const char *cgroup, uint64_t end, uint64_t ns, int role, boo
 	const struct memory_wait wait = { .start = end - ns, .end = end, .role = role };
 	const struct stall no_stall = { .key.kind = OWNER_TASK };
 	struct task_info task_info = { .pid = 1 };
-	struct named_stall named = { .stall = &no_stall, .name = "t", .task_info = &task_info };
+	struct named_stall named = { .stall = &no_stall,
+				     .name = "t",
+				     .task_info = &task_info,
+				     .memcg = "" };
 
 	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", cgroup);
 	units_wait(units, &named, &wait, is_long);

@@ -5,6 +5,7 @@
 #include "allocfilt/stall/cause.h"
 #include "allocfilt/stats/latency.h"
 #include "allocfilt/stats/ranking.h"
+#include "allocfilt/stats/remedies.h"
 #include "allocfilt/stats/waits.h"
 
 /*
@@ -60,6 +61,7 @@ struct summary_stalls {
 	/* by role of the outermost function; ROLE_COUNT: of none */
 	struct latency roles[ROLE_COUNT + 1];
 	struct waits waits;
+	struct remedies remedies; /* of tasks that waited */
 };
 
 struct summary;

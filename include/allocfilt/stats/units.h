@@ -6,6 +6,7 @@
 #include "allocfilt/names/units.h"
 #include "allocfilt/stall/cause.h"
 #include "allocfilt/stats/ranking.h"
+#include "allocfilt/stats/remedies.h"
 #include "allocfilt/stats/waits.h"
 
 /*
@@ -41,6 +42,7 @@ struct unit_total {
 	uint64_t total;		       /* ns in stalls; ranked.total has the short waits as well */
 	uint64_t cause_totals[CAUSES]; /* ns */
 	struct waits waits;
+	struct remedies remedies;
 };
 
 struct units;

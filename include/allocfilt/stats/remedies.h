@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_STATS_REMEDIES_H
+#define ALLOCFILT_STATS_REMEDIES_H
+
+#include "allocfilt/stall/stall.h"
+
+/*
+ * What to do about stalls. Each row of a table explains the time of some phases, under a condition on
+ * the facts of the stall. A nanosecond counts for the first row that fits, so the rows do not add up to
+ * more than the time that was waited. Rows with a tenth of that time are shown: the data bear them out.
+ */
+
+#define REMEDIES       17 /* rows */
+#define REMEDIES_SHOWN 3
+
+/* Sentences, of at most 94 bytes. */
+struct remedy {
+	const char *key;     /* for programs: "cpu" */
+	const char *finding; /* what it means */
+	const char *look;    /* what to look at */
+	const char *change;
+	const char *source; /* manuals, and files of the kernel's documentation */
+};
+
+extern const struct remedy remedy_none; /* says that none is shown */
+
+/* Starts with all zeros. */
+struct remedies {
+	uint64_t total; /* ns of all stalls and short memory waits */
+	uint64_t ns[REMEDIES];
+};
+
+/** remedies_stall - count a stall of a task that waited */
+void remedies_stall(struct remedies *remedies, const struct named_stall *named);
+
+/** remedies_wait - count a memory wait by its reason; a long one is counted with its stall */
+void remedies_wait(struct remedies *remedies, const struct memory_wait *wait, bool is_long);
+
+/**
+ * remedies_at - what is shown, most time first; NULL after the last
+ * @ret_ns: the time that it explains
+ */
+const struct remedy *remedies_at(const struct remedies *remedies, int rank, uint64_t *ret_ns);
+
+#endif

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <string.h>
+
+#include "allocfilt/base/base.h"
+#include "allocfilt/stats/ranking.h"
+#include "allocfilt/stats/remedies.h"
+
+#define VM_RST	"Documentation/admin-guide/sysctl/vm.rst"
+#define CGROUPS "Documentation/admin-guide/cgroup-v2.rst"
+#define UNITS	"systemd.resource-control(5)"
+
+#define BIT(n)	(1u << (n))
+#define ANY	(~0u)
+#define DIRECT	BIT(PHASE_DIRECT_RECLAIM)
+#define MEMCG	BIT(PHASE_MEMCG_RECLAIM)
+#define NODE	BIT(PHASE_NODE_RECLAIM)
+#define RECLAIM (DIRECT | MEMCG | NODE)
+
+/* ---- conditions ---- */
+
+/* Caches of dentries and inodes are those of superblocks. The largest shrinker is the first. */
+static bool shrinks_inodes(const struct named_stall *named)
+{
+	const struct stall *stall = named->stall;
+	char name[STALL_FUNCTION_MAX];
+
+	if (!stall->nr_shrinkers)
+		return false;
+	resolver_symbol(named->resolver, stall->shrinkers[0].callback, 's', name, sizeof(name));
+	return !strcmp(name, "super_cache_scan");
+}
+
+/* Dirty pages contain those under writeback, and are pages of files: shrink_folio_list(). */
+static bool scans_dirty(const struct named_stall *named)
+{
+	const uint64_t *count = named->stall->counts.count;
+
+	return count[COUNT_SCANNED] >= 32 && 4 * count[COUNT_DIRTY] >= 3 * count[COUNT_SCANNED];
+}
+
+/* Only huge pages of page faults and of khugepaged have these flags; hugetlbfs has others. */
+static bool asks_for_thp(const struct named_stall *named)
+{
+	return strstr(named->stall->gfp_names, "TRANSHUGE");
+}
+
+/* Larger ones are huge pages that somebody reserves: vm.nr_hugepages. */
+static bool asks_for_block(const struct named_stall *named)
+{
+	return named->stall->order > 0 && named->stall->order < 9;
+}
+
+/* At priority 0 reclaim goes through all pages in one round. */
+static bool scans_in_vain(const struct named_stall *named)
+{
+	const struct stall *stall = named->stall;
+	const uint64_t *count = stall->counts.count;
+
+	return stall->has_priority && !stall->priority &&
+	       count[COUNT_SCANNED] >= 4 * count[COUNT_RECLAIMED] && count[COUNT_SCANNED] >= 32;
+}
+
+static bool is_limited_above(const struct named_stall *named)
+{
+	size_t length = strlen(named->memcg);
+
+	return length > 1 && !strncmp(named->task_info->cgroup, named->memcg, length) &&
+	       named->task_info->cgroup[length] == '/';
+}
+
+/* Lost records may have been of a slow function. */
+static bool is_complete(const struct named_stall *named)
+{
+	return !named->stall->incomplete;
+}
+
+/* ---- the table ---- */
+
+#define ROW(key, groups, parts, states, holds, ...)                                                \
+	{                                                                                          \
+		groups, parts, states, holds,                                                      \
+		{                                                                                  \
+			key, __VA_ARGS__                                                           \
+		}                                                                                  \
+	}
+
+/* The first row that fits a nanosecond has it, so special findings come before general ones. */
+static const struct {
+	unsigned int groups, parts, states;		/* bits of enum phase_group, … */
+	bool (*holds)(const struct named_stall *named); /* NULL: always, for short waits too */
+	struct remedy remedy;
+} rows[REMEDIES] = {
+	ROW("cpu", ANY, ANY, BIT(STATE_WAITED), NULL,
+	    "No CPU was free for tasks that could have run: this is not a shortage of memory.",
+	    "Look at which tasks had the CPU meanwhile.",
+	    "Raise CPUWeight= of the unit that waited, run fewer threads, or add CPUs.", UNITS),
+	ROW("inode_caches", RECLAIM, BIT(PART_SHRINKERS), ANY, shrinks_inodes,
+	    "Reclaim had to shrink caches of directories and inodes, of which there are many.",
+	    "Look at the file systems of super_cache_scan, and at slabtop(1).",
+	    "Find what reads so many files there, or raise vm.vfs_cache_pressure a little above 100.",
+	    VM_RST),
+	ROW("dirty", RECLAIM, ANY, ANY, scans_dirty,
+	    "Most pages that reclaim scanned were dirty: the disk cannot keep up with the writes.",
+	    "Look at iostat -x 1, and at Dirty and Writeback in /proc/meminfo.",
+	    "Lower vm.dirty_background_bytes, limit the writer (IOWriteBandwidthMax=), or use faster disks.",
+	    VM_RST ", " UNITS),
+	ROW("throttled", RECLAIM, BIT(PART_THROTTLED), ANY, NULL,
+	    "Tasks were made to sleep, because reclaim was ahead of kswapd or of the disk.",
+	    "Look at free, so and bo in vmstat 1.",
+	    "Limit who uses most memory (MemoryHigh=), raise vm.min_free_kbytes, or swap to a faster disk.",
+	    UNITS ", " VM_RST),
+	ROW("huge_pages", DIRECT | BIT(PHASE_COMPACTION), ANY, ANY, asks_for_thp,
+	    "Tasks had to reclaim or compact memory themselves to get transparent huge pages.",
+	    "Look at /sys/kernel/mm/transparent_hugepage/defrag, and at thp_* in /proc/vmstat.",
+	    "Set defrag to defer: page faults then take small pages, and khugepaged joins them later.",
+	    "Documentation/admin-guide/mm/transhuge.rst"),
+	ROW("fragmentation", BIT(PHASE_COMPACTION), ANY, ANY, asks_for_block,
+	    "No free block of memory was large enough, and pages were moved to make one.",
+	    "Look at /proc/buddyinfo, and with --stack at who asks for such blocks.",
+	    "Raise vm.compaction_proactiveness or vm.min_free_kbytes, to have blocks made in advance.",
+	    VM_RST),
+	ROW("limit_in_use", MEMCG, ANY, ANY, scans_in_vain,
+	    "The limit of the cgroup is smaller than what it uses: all was scanned for a few pages.",
+	    "Look at memory.stat, memory.peak and memory.events of the cgroup.",
+	    "Raise MemoryMax= of the unit, or have it use less memory.", UNITS ", " CGROUPS),
+	ROW("limit_above", MEMCG, ANY, ANY, is_limited_above,
+	    "A cgroup above was at its limit, so its units reclaimed memory from each other.",
+	    "Look at the cgroup that was reclaimed, and at memory.current of those in it.",
+	    "Set MemoryLow= on who suffers, MemoryHigh= on who takes most, or raise the slice's MemoryMax=.",
+	    UNITS ", " CGROUPS),
+	ROW("limit", MEMCG, ANY, ANY, NULL,
+	    "The cgroup was at its own limit and freed its own memory, not that of the machine.",
+	    "Look at memory.events and memory.peak of the cgroup.",
+	    "Raise MemoryMax= or MemoryHigh= of the unit, or have it use less memory.",
+	    UNITS ", " CGROUPS),
+	ROW("memory_high", BIT(PHASE_MEMORY_HIGH), ANY, ANY, NULL,
+	    "The kernel slowed a cgroup down, because it was above memory.high.",
+	    "Look at memory.current and memory.high, and at high in memory.events.",
+	    "Raise MemoryHigh= of the unit, or have it use less memory.", UNITS ", " CGROUPS),
+	ROW("direct_reclaim", DIRECT, ANY, ANY, NULL,
+	    "Free memory ran out faster than kswapd could free more, so tasks had to free some.",
+	    "Look at allocstall_* in /proc/vmstat, and at which units use most memory.",
+	    "Raise vm.watermark_scale_factor, limit who uses most memory (MemoryHigh=), or add memory.",
+	    VM_RST ", " UNITS),
+	ROW("node_reclaim", NODE, ANY, ANY, NULL,
+	    "The kernel reclaimed memory of one node before it took free memory of another.",
+	    "Look at vm.zone_reclaim_mode, and at numastat(8).", "Set vm.zone_reclaim_mode to 0.",
+	    VM_RST),
+	ROW("swap_in", BIT(PHASE_SWAP_IN), ANY, ANY, NULL,
+	    "Pages that are in use had been swapped out, and tasks waited to have them back.",
+	    "Look at si in vmstat 1, and at memory.swap.current of the unit.",
+	    "Raise the unit's limit or add memory, protect it with MemoryLow=, or swap to a faster disk.",
+	    UNITS ", " CGROUPS),
+	ROW("refault", BIT(PHASE_REFAULT), ANY, ANY, NULL,
+	    "Reclaim had taken pages that are in use, and tasks waited to read them again.",
+	    "Look at workingset_refault_* in memory.stat of the unit, and in /proc/vmstat.",
+	    "Raise the unit's limit or add memory, so that its files fit, or protect it with MemoryLow=.",
+	    UNITS ", " CGROUPS),
+	ROW("oom", BIT(PHASE_OOM), ANY, ANY, NULL,
+	    "Nothing was left to free, and the kernel looked for a process to kill.",
+	    "Look at journalctl -k -g 'Killed process'.",
+	    "Limit the unit that grows (MemoryMax=), let systemd-oomd act earlier, or add memory.",
+	    UNITS ", systemd-oomd.service(8)"),
+	ROW("allocator_runs", BIT(PHASE_OUTSIDE), ANY, BIT(STATE_RUNNING), is_complete,
+	    "The task ran: it cleared pages, spun on a lock, took interrupts, or its host was busy.",
+	    "Look at perf top, at AnonHugePages in /proc/meminfo, and at st in vmstat 1.",
+	    "Use fewer huge pages (transparent_hugepage/enabled), or give the VM more CPU of its host.",
+	    "Documentation/admin-guide/mm/transhuge.rst"),
+	ROW("not_recorded", BIT(PHASE_OUTSIDE), ANY, BIT(STATE_UNKNOWN), is_complete,
+	    "Nothing that was traced explains this time: often other tasks had the CPU.",
+	    "Look at /proc/pressure/cpu at the time of the stalls.",
+	    "Record with --off-cpu, which tells waiting for a CPU from sleep and from work.",
+	    "allocfilt(8)"),
+};
+
+const struct remedy remedy_none = {
+	"none",
+	"No setting is known to help with a tenth of the time.",
+	"Look at the stalls themselves: journalctl SYSLOG_IDENTIFIER=allocfilt.",
+	"Change nothing before that.",
+	"allocfilt(8)",
+};
+
+/* ---- counting ---- */
+
+static void explain_ns(struct remedies *remedies, unsigned int holding, unsigned int group,
+		       unsigned int part, unsigned int state, uint64_t ns)
+{
+	int row = 0;
+
+	while (row < REMEDIES && !(holding & BIT(row) && rows[row].groups & BIT(group) &&
+				   rows[row].parts & BIT(part) && rows[row].states & BIT(state)))
+		row++;
+	if (row < REMEDIES)
+		add_ns(&remedies->ns[row], ns);
+	add_ns(&remedies->total, ns);
+}
+
+/* Rows that have a condition hold for @named alone, if it is not NULL. */
+static unsigned int rows_holding(const struct named_stall *named)
+{
+	unsigned int holding = 0;
+
+	for (int row = 0; row < REMEDIES; row++)
+		if (!rows[row].holds || (named && rows[row].holds(named)))
+			holding |= BIT(row);
+	return holding;
+}
+
+void remedies_stall(struct remedies *remedies, const struct named_stall *named)
+{
+	const struct phases *phases = &named->stall->phases;
+	unsigned int holding = rows_holding(named);
+
+	PHASES_FOREACH(group, phases)
+		for (int part = 0; part < phases_parts(group); part++)
+			for (int state = 0; state < PHASE_STATES; state++)
+				if (phases->ns[group][part][state])
+					explain_ns(remedies, holding, group, part, state,
+						   phases->ns[group][part][state]);
+}
+
+void remedies_wait(struct remedies *remedies, const struct memory_wait *wait, bool is_long)
+{
+	const struct catalog_role *reason = &catalog_roles[wait->role];
+
+	if (!is_long)
+		explain_ns(remedies, rows_holding(NULL), reason->group, reason->part, STATE_UNKNOWN,
+			   wait->end - wait->start);
+}
+
+/* ---- reading ---- */
+
+const struct remedy *remedies_at(const struct remedies *remedies, int rank, uint64_t *ret_ns)
+{
+	int row = -1;
+
+	if (rank >= REMEDIES_SHOWN)
+		return NULL;
+	do {
+		row = ranking_next(remedies->ns, sizeof(remedies->ns[0]), REMEDIES, row);
+	} while (row >= 0 && rank--);
+	if (row < 0 || !remedies->ns[row] || remedies->ns[row] < remedies->total / 10)
+		return NULL;
+	*ret_ns = remedies->ns[row];
+	return &rows[row].remedy;
+}

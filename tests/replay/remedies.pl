@@ -1,0 +1,104 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# remedies.pl JSON [KEY|!KEY]...
+#
+# Holds the remedies of the summary in the form json against its stalls and short memory waits: each
+# nanosecond is explained a second time, by the conditions of allocfilt(8). A KEY must be among the remedies,
+# one with "!" must not.
+#
+# Prints what is wrong, a line each, and exits 1; prints the keys and exits 0.
+
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use List::Util qw(sum0);
+use Checker;
+use Json;
+
+my ($file, @keys) = @ARGV;
+die "usage: remedies.pl JSON [KEY|!KEY]...\n" unless defined $file;
+
+# In which a condition alone says more than the phase: the first that holds.
+sub reclaim_key {
+	my ($stall, $phase, $part) = @_;
+	my $first = $stall->{shrinkers}[0];
+	my ($scanned, $reclaimed, $dirty) = @$stall{qw(inactive_scanned inactive_reclaimed inactive_dirty)};
+
+	return 'inode_caches' if $part eq 'shrinkers' && $first && $first->{name} =~ /^super_cache_scan\b/;
+	return 'dirty' if defined $dirty && $scanned >= 32 && 4 * $dirty >= 3 * $scanned;
+	return 'throttled' if $part eq 'throttled';
+	return 'huge_pages' if $phase eq 'direct_reclaim' && ($stall->{gfp} // '') =~ /TRANSHUGE/;
+	return $phase if $phase ne 'memcg_reclaim';
+	return 'limit_in_use' if defined $scanned && $scanned >= 32 && $scanned >= 4 * $reclaimed &&
+		defined $stall->{reclaim_priority} && !$stall->{reclaim_priority};
+	return 'limit_above' if length($stall->{memcg} // '') > 1 &&
+		($stall->{task}{cgroup} // '') =~ /^\Q$stall->{memcg}\E\//;
+	return 'limit';
+}
+
+sub key {
+	my ($stall, $phase, $part, $state) = @_;
+	my $order = $stall->{order} // 0;
+
+	return 'cpu' if $state eq 'cpu_wait';
+	return reclaim_key($stall, $phase, $part) if $phase =~ /^(?:direct|memcg|node)_reclaim$/;
+	if ($phase eq 'compaction') {
+		return 'huge_pages' if ($stall->{gfp} // '') =~ /TRANSHUGE/;
+		return $order > 0 && $order < 9 ? 'fragmentation' : '';
+	}
+	if ($phase eq 'outside') {
+		return '' if $stall->{incomplete};
+		return { running => 'allocator_runs', unknown => 'not_recorded' }->{$state} // '';
+	}
+	return { memory_high => 'memory_high', swap_in => 'swap_in', refault => 'refault', oom_killer => 'oom' }
+		->{$phase} // '';
+}
+
+my @lines = json_lines($file);
+my $end = $lines[-1];
+my %ns;
+
+for my $stall (grep { $_->{type} eq 'stall' && !$_->{task}{background} } @lines) {
+	for my $row (@{$stall->{off_cpu} // []}) {
+		$ns{key($stall, $row->{phase}, $row->{part} // '', $_)} += $row->{"${_}_ns"}
+			for qw(running cpu_wait blocked slept off_cpu);
+	}
+	next if $stall->{off_cpu};
+	for my $phase (keys %{$stall->{phases}}) {
+		my $of = $stall->{phases}{$phase};
+		my @parts = grep { $_ ne 'total_ns' } keys %$of;
+
+		$ns{key($stall, $phase, s/_ns$//r, 'unknown')} += $of->{$_} for @parts ? @parts : 'total_ns';
+	}
+}
+my %of_reason = (refault => 'refault', swap_in => 'swap_in', memory_high => 'memory_high',
+	memcg_reclaim => 'limit', direct_reclaim => 'direct_reclaim', node_reclaim => 'node_reclaim');
+for my $reason (@{($end->{stalls}{memory_waits} // {})->{reasons} // []}) {
+	$ns{$of_reason{$reason->{reason}} // ''} += $reason->{total_ns} - $reason->{long_ns};
+}
+
+my $all = sum0(values %ns);
+delete $ns{''};
+my @expected = grep { $ns{$_} && $ns{$_} >= $all / 10 } sort { $ns{$b} <=> $ns{$a} } keys %ns;
+$#expected = 2 if @expected > 3;
+my @shown = @{$end->{remedies}};
+my $is = join ' ', map { "$_->{key} $_->{total_ns}" } @shown;
+my $should = join ' ', map { "$_ $ns{$_}" } @expected;
+
+wrong("$is\nby the stalls: $should, of $all") unless $is eq $should;
+for my $key (@keys) {
+	my $name = $key =~ s/^!//r;
+	my $found = grep { $_->{key} eq $name } @shown;
+
+	wrong($found ? "$name, which it must not have" : "no $name") if $found == ($key =~ /^!/);
+}
+for my $remedy (@shown) {
+	my @texts = @{$remedy}{qw(finding look change)};
+
+	wrong("$remedy->{key}: no sentence of 94 bytes: $_") for grep { !/^[A-Z].{10,92}\.$/ } @texts;
+	wrong("$remedy->{key}: no source: $remedy->{source}")
+		unless $remedy->{source} =~ m{^(?:(?:Documentation/[\w/-]+\.rst|[\w.-]+\([58]\))(?:, |$))+$};
+}
+finish(join(' ', map { $_->{key} } @shown) || 'none');
