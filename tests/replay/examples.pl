@@ -81,7 +81,7 @@ for my $name (@ARGV) {
 			}
 		}
 	} else {
-		$text =~ s{(^\.\\" \$ (.*)\n\.Bd -literal.*\n)(.*?)(?=^\.Ed)}{
+		$text =~ s{(^\.\\" \$ ([^\n]*)\n\.Bd -literal[^\n]*\n)(.*?)(?=^\.Ed)}{
 			my ($head, $command, $block) = ($1, $2, $3);
 			my $shown = printed($command, $name) =~ s/\\/\\e/gr =~ s/`/\\(ga/gr =~ s/^(?=[.'])/\\&/mgr;
 			$head . compared($name, $command, $block, $shown)
