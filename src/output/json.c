@@ -119,14 +119,12 @@ static void json_runner(struct json *json, const char *name, int tid, bool idle,
 	json_close(json, '}');
 }
 
-static void json_had_cpu(struct json *json, const struct stall *stall)
+void json_had_cpu(struct json *json, const struct stall_slice *runners, size_t count)
 {
 	json_open(json, "had_cpu", '[');
-	for (size_t i = 0; i < stall->nr_runners; i++)
-		json_runner(json, stall->runners[i].name, stall->runners[i].tid,
-			    !stall->runners[i].tid, stall->runners[i].ns);
+	for (size_t i = 0; i < count; i++)
+		json_runner(json, runners[i].name, runners[i].tid, !runners[i].tid, runners[i].ns);
 	json_close(json, ']');
-	json_some_ns(json, "had_cpu_not_recorded", stall->no_runner);
 }
 
 /* An empty text is not known either. */
@@ -240,7 +238,8 @@ void json_stall(struct json *json, const struct named_stall *named, struct resol
 	if (stall->off_cpu)
 		json_off_cpu(json, stall);
 	if (phases_state(&stall->phases, STATE_WAITED))
-		json_had_cpu(json, stall);
+		json_had_cpu(json, stall->runners, stall->nr_runners);
+	json_some_ns(json, "had_cpu_not_recorded", stall->no_runner);
 	if (stall->nr_sleeps)
 		json_sleeps(json, stall, resolver);
 	json_cause(json, stall, resolver);

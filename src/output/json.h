@@ -7,6 +7,9 @@
 
 /* The objects of the form `json`, which the form `perfetto` contains too. */
 
+/** json_had_cpu - the array of that name */
+void json_had_cpu(struct json *json, const struct stall_slice *runners, size_t count);
+
 /** json_stall - all members of a stall's object */
 void json_stall(struct json *json, const struct named_stall *named, struct resolver *resolver);
 

@@ -268,6 +268,29 @@ static void put_windows(struct output *output, struct track track, const struct 
 	}
 }
 
+static void put_state(struct output *output, struct track track, enum phase_state state,
+		      uint64_t start, uint64_t end, const struct stall_off_cpu *off_cpu)
+{
+	struct json json;
+
+	if (start >= end)
+		return;
+	begin_timed(output, &json, "X", phase_state_names[state].title, track, "state", start, end);
+	if (state == STATE_WAITED)
+		json_had_cpu(&json, off_cpu->runners, off_cpu->nr_runners);
+	end_event(&json);
+}
+
+static void put_off_times(struct output *output, struct track track, const struct stall *stall)
+{
+	struct stall_off_cpu off_cpu = { 0 };
+
+	while (stall_next_off_cpu(stall, &off_cpu)) {
+		put_state(output, track, off_cpu.state, off_cpu.left, off_cpu.woken, &off_cpu);
+		put_state(output, track, STATE_WAITED, off_cpu.woken, off_cpu.came, &off_cpu);
+	}
+}
+
 static void put_counter(struct output *output, uint64_t ts, const char *name, const char *key,
 			uint64_t value)
 {
@@ -292,6 +315,7 @@ static int perfetto_stall(struct output *output, const struct named_stall *named
 	char name[64];
 
 	put_windows(output, track, stall);
+	put_off_times(output, track, stall);
 	stall_cause(stall, &cause);
 	snprintf(name, sizeof(name), "stall: %s", cause_name(cause.which)->title);
 	begin_timed(output, &json, "i", name, track, "stall", stall->end, 0);

@@ -359,11 +359,13 @@ static noinline int special_record(struct pipeline *pipeline, struct record *rec
 /* A switch or a wake-up is about another task as well as its own. */
 static noinline int sched_record(struct pipeline *pipeline, struct record *record)
 {
+	const struct selection *selection = &pipeline->selection;
 	int ret = 0;
 
 	decode_fields(pipeline->decode, record);
-	/* Of other tasks than these no switch is recorded, so who runs after one is not known. */
-	if (selection_is_recorded(&pipeline->selection))
+	/* Where the kernel records some tasks alone, nobody knows who runs after these. */
+	if (selection->command || pipeline->source->recorded ||
+	    (selection->by_pid && pipeline->source->proc))
 		record->sched.name = 0;
 	if (!pipeline->sched_is_off)
 		ret = stalls_sched(pipeline->stalls, record);

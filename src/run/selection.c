@@ -32,12 +32,6 @@ void selection_destroy(struct selection *selection)
 	command_tasks_free(selection->command);
 }
 
-bool selection_is_recorded(const struct selection *selection)
-{
-	return selection->command || selection->source->recorded ||
-	       (selection->by_pid && selection->source->proc);
-}
-
 const pid_t *selection_pids(const struct selection *selection)
 {
 	return selection->by_pid ? selection->options->pids : selection->source->recorded;

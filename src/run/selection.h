@@ -27,9 +27,6 @@ int selection_init(struct selection *selection, const struct options *options,
 		   const struct plan *plan, const struct data_source *source);
 void selection_destroy(struct selection *selection);
 
-/** selection_is_recorded - does the kernel record these tasks alone, or was it to do so in a capture? */
-bool selection_is_recorded(const struct selection *selection);
-
 /** selection_pids - only these processes are shown, 0 ends; NULL: all */
 const pid_t *selection_pids(const struct selection *selection);
 

@@ -66,8 +66,8 @@ static void add_shrinker(struct stall_sum *sum, const struct work *work, uint64_
 }
 
 /* Goes back over the runs on the CPU that the task waited for; what they lack has no runner. */
-static void add_runners(struct walk *walk, const struct log_off_cpu *off_cpu, uint64_t from,
-			uint64_t to)
+static void add_runners(const struct walk *walk, const struct log_off_cpu *off_cpu, uint64_t from,
+			uint64_t to, struct stall_slice *slices, size_t *count)
 {
 	uint64_t until = off_cpu->came;
 	const struct run *run;
@@ -88,7 +88,7 @@ static void add_runners(struct walk *walk, const struct log_off_cpu *off_cpu, ui
 			.ns = end - start,
 		};
 		memcpy(runner.name, run->name, sizeof(runner.name));
-		add_slice(walk->sum.runners, &walk->sum.nr_runners, &runner);
+		add_slice(slices, count, &runner);
 	}
 }
 
@@ -108,7 +108,8 @@ static void spend(struct walk *walk, uint64_t from, enum phase_state state,
 		return;
 	ns = walk->at - from;
 	if (off_cpu && state == STATE_WAITED)
-		add_runners(walk, off_cpu, from, walk->at);
+		add_runners(walk, off_cpu, from, walk->at, walk->sum.runners,
+			    &walk->sum.nr_runners);
 	walk->at = from;
 	phases_spend(&walk->sum.phases, work->group, work->part, state, ns);
 	if (work->shrinker)
@@ -317,6 +318,8 @@ static void walk_off_cpu(struct walk *walk, struct log_entry *entry)
 	}
 	if (lost)
 		return;
+	entry->next = walk->off_times;
+	walk->off_times = entry;
 	if (off_cpu->woken && off_cpu->woken < came)
 		woken = off_cpu->woken;
 	spend(walk, woken, STATE_WAITED, off_cpu);
@@ -457,7 +460,7 @@ static void begin_walk(struct walk *walk, uint64_t start, uint64_t end)
 	walk->off_cpu = start >= walk->off_cpu_from;
 	walk->state = walk->off_cpu ? STATE_RUNNING : STATE_UNKNOWN;
 	walk->end = walk->at = end;
-	walk->windows = NULL;
+	walk->windows = walk->off_times = NULL;
 	walk->levels[0] = (struct level){
 		.start = start,
 		.role = ROLE_NONE,
@@ -499,7 +502,36 @@ void walk_stall(struct walk *walk, struct log_cursor end, struct stall *stall)
 	stall->nr_windows = sum->nr_windows;
 	stall->nr_events = sum->nr_events;
 	stall->windows = walk->windows;
+	stall->off_times = walk->off_times;
+	stall->walk = walk;
 	stall->off_cpu = walk->off_cpu;
+}
+
+bool stall_next_off_cpu(const struct stall *stall, struct stall_off_cpu *off_cpu)
+{
+	struct log_entry *entry = off_cpu->entry ? off_cpu->entry->next : stall->off_times;
+	const struct log_off_cpu *times;
+
+	if (!entry)
+		return false;
+	times = log_off_cpu(entry);
+	*off_cpu = (struct stall_off_cpu){
+		.left = entry->ts > stall->start ? entry->ts : stall->start,
+		.came = times->came < stall->end ? times->came : stall->end,
+		.state = times->state,
+		.runners = stall->walk->runners,
+		.entry = entry,
+	};
+	off_cpu->woken = times->state == STATE_WAITED ? off_cpu->left :
+			 times->woken > off_cpu->left ? times->woken :
+			 times->woken		      ? off_cpu->left :
+							off_cpu->came;
+	if (off_cpu->woken > off_cpu->came)
+		off_cpu->woken = off_cpu->came;
+	add_runners(stall->walk, times, off_cpu->woken, off_cpu->came, stall->walk->runners,
+		    &off_cpu->nr_runners);
+	sort_slices(stall->walk->runners, off_cpu->nr_runners);
+	return true;
 }
 
 static void add_to_sum(struct log_sum *sum, const struct stall_slice *slice)

@@ -12,6 +12,7 @@
 #   slices of a thread nest: none begins in another and ends outside
 #   pages reclaimed are what the stalls' own fields add up to, at each time
 #   as many function slices as functions in the form trace, as many slab slices as pairs
+#   slices of states have the time of the stall's states, and those that had the CPU their time, to the ns
 
 use strict;
 use warnings;
@@ -19,6 +20,7 @@ use FindBin;
 use lib $FindBin::Bin;
 use Checker;
 use Json;
+use Phases;
 
 my ($file, $trace) = @ARGV;
 die "usage: trace_event.pl OUTPUT.JSON OUTPUT.DAT\n" unless defined $trace;
@@ -35,8 +37,34 @@ my $number = qr/^\d+(\.\d+)?$/;
 # In ns, of microseconds with three decimals, which a float may not hold exactly.
 sub ns_of { return sprintf '%.0f', $_[0] * 1000 }
 
+my @state_slices;	# of the stall whose event follows
+
+sub check_states {
+	my ($stall) = @_;
+	my (%shown, %said);
+
+	for my $slice (@state_slices) {
+		$shown{$slice->{name}} += ns_of($slice->{dur});
+		$shown{"by $_->{tid} $_->{task}"} += $_->{total_ns} for @{$slice->{args}{had_cpu} // []};
+		wrong("a state outside of the stall at $slice->{ts}")
+			if ns_of($slice->{ts}) < $stall->{ts_ns} ||
+			   ns_of($slice->{ts} + $slice->{dur}) > $stall->{ts_ns} + $stall->{duration_ns};
+	}
+	for my $row (@{$stall->{off_cpu} // []}) {
+		$said{$title{$_}} += $row->{"${_}_ns"} // 0 for qw(cpu_wait blocked slept);
+	}
+	$said{"by $_->{tid} $_->{task}"} += $_->{total_ns} for @{$stall->{had_cpu} // []};
+	for my $what (keys %{{ %shown, %said }}) {
+		wrong("the stall at $stall->{ts_ns}: $what: ", $shown{$what} // 0, ' ns, and not ', $said{$what} // 0)
+			if ($shown{$what} // 0) != ($said{$what} // 0);
+	}
+	@state_slices = ();
+}
+
 sub take_stall {
 	my ($stall, $name) = @_;
+
+	check_states($stall);
 	my $end = $stall->{ts_ns} + $stall->{duration_ns};
 
 	wrong("no cause: $name") unless $name =~ /^stall: \w/;
@@ -76,6 +104,7 @@ sub take_event {
 	if ($event->{ph} eq 'X') {
 		wrong("dur: ", $what->()) unless ($event->{dur} // '') =~ $number;
 		push @{$slices{"$event->{pid} $event->{tid}"}}, $event;
+		push @state_slices, $event if $event->{cat} eq 'state';
 	} elsif ($event->{ph} eq 'i') {
 		wrong("scope: ", $what->()) unless $event->{s} =~ /^[gpt]$/;
 		take_stall($event->{args}, $event->{name}) if $event->{cat} eq 'stall';

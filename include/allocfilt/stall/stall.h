@@ -64,6 +64,7 @@ enum stall_lack {
 extern const struct phase_name stall_lack_names[STALL_LACKS];
 
 struct log_entry;
+struct walk;
 
 struct stall {
 	struct task_key key; /* an interrupt's stall is of its CPU */
@@ -98,7 +99,9 @@ struct stall {
 	uint32_t stack;	   /* number of the first stack inside; 0: none */
 	unsigned int nr_windows;
 	unsigned int nr_events;
-	struct log_entry *windows; /* see stall_next_window() */
+	struct log_entry *windows;   /* see stall_next_window() */
+	struct log_entry *off_times; /* see stall_next_off_cpu() */
+	struct walk *walk;
 	struct phases phases;
 	/* outcomes of all zones in order, "" for none: "partial_skipped x2, success" */
 	char outcomes[STALL_OUTCOMES_MAX];
@@ -139,6 +142,21 @@ struct stall_window {
  * Returns false after the last one. Valid as long as the stall is.
  */
 bool stall_next_window(const struct stall *stall, struct stall_window *window);
+
+/* A time off the CPU inside a stall; starts with all zeros. */
+struct stall_off_cpu {
+	uint64_t left;	/* ns */
+	uint64_t woken; /* from here on it waited for a CPU */
+	uint64_t came;
+	enum phase_state state; /* until it was woken */
+	/* Tasks that had the CPU while it waited, most time first; valid until the next call. */
+	const struct stall_slice *runners;
+	size_t nr_runners;
+	struct log_entry *entry;
+};
+
+/** stall_next_off_cpu - the next time off the CPU both ends of which are recorded; false after the last one */
+bool stall_next_off_cpu(const struct stall *stall, struct stall_off_cpu *off_cpu);
 
 /** stall_next_event - the next event that the window owns, in order of time; false: no more */
 bool stall_next_event(struct stall_window *window, struct record *event);
