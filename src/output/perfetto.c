@@ -31,6 +31,7 @@ struct perfetto {
 	uint8_t named[2][IDS_MAX / 8 + 1]; /* a bit per process, per thread: it has a name */
 	uint64_t reclaimed;		   /* pages, in all stalls so far */
 	uint64_t reclaimed_ts;		   /* of the latest value */
+	struct stall_off_cpu off_cpu;	   /* in put_off_times() */
 };
 
 struct track {
@@ -283,11 +284,13 @@ static void put_state(struct output *output, struct track track, enum phase_stat
 
 static void put_off_times(struct output *output, struct track track, const struct stall *stall)
 {
-	struct stall_off_cpu off_cpu = { 0 };
+	struct perfetto *perfetto = output->form;
+	struct stall_off_cpu *off_cpu = &perfetto->off_cpu;
 
-	while (stall_next_off_cpu(stall, &off_cpu)) {
-		put_state(output, track, off_cpu.state, off_cpu.left, off_cpu.woken, &off_cpu);
-		put_state(output, track, STATE_WAITED, off_cpu.woken, off_cpu.came, &off_cpu);
+	off_cpu->entry = NULL;
+	while (stall_next_off_cpu(stall, off_cpu)) {
+		put_state(output, track, off_cpu->state, off_cpu->left, off_cpu->woken, off_cpu);
+		put_state(output, track, STATE_WAITED, off_cpu->woken, off_cpu->came, off_cpu);
 	}
 }
 

@@ -43,12 +43,6 @@ static inline uint16_t runs_cpu(const struct cpu_list *cpus, int cpu)
 	return (uint16_t)(place < 0 ? cpus->count : place);
 }
 
-/** runs_newest - the number of a CPU's present run */
-static inline uint32_t runs_newest(const struct runs *runs, uint16_t place)
-{
-	return runs->newest[place];
-}
-
 /** runs_at - a run that the ring still knows; NULL: it does not, or there was none */
 static inline const struct run *runs_at(const struct runs *runs, uint32_t number)
 {

@@ -844,7 +844,7 @@ int stalls_sched(struct stalls *stalls, const struct record *record)
 		if (!ret && task) {
 			off_cpu = log_off_cpu(task->off_cpu);
 			off_cpu->came = record->ts;
-			off_cpu->run = runs_newest(runs, off_cpu->cpu);
+			off_cpu->run = runs->newest[off_cpu->cpu];
 			task->off_cpu = NULL;
 		}
 		runs_switch(runs, runs_cpu(&stalls->cpus, record->cpu), record);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "stall/slices.h"
+
 /* The most by which the edge of a window is off against the time of a switch. */
 #define SWITCH_EDGE 50000 /* ns */
 
@@ -22,74 +24,17 @@ static void note_logged_event(struct walk *walk, struct log_entry *entry)
 
 /* ---- where the time went ---- */
 
-static bool is_same_slice(const struct stall_slice *a, const struct stall_slice *b)
-{
-	return a->shrinker == b->shrinker && a->callback == b->callback &&
-	       a->function == b->function && a->tid == b->tid && a->group == b->group &&
-	       a->part == b->part && a->state == b->state;
-}
-
-/* In a full table the slice with least time loses its name, and the return value is true. */
-static bool add_slice(struct stall_slice *slices, size_t *count, const struct stall_slice *slice)
-{
-	struct stall_slice *least = slices;
-
-	for (size_t i = 0; i < *count; i++) {
-		if (is_same_slice(&slices[i], slice)) {
-			slices[i].ns += slice->ns;
-			slices[i].count += slice->count;
-			return false;
-		}
-		if (slices[i].ns < least->ns)
-			least = &slices[i];
-	}
-	if (*count < STALL_SLICES_MAX) {
-		slices[(*count)++] = *slice;
-		return false;
-	}
-	if (least->ns < slice->ns)
-		*least = *slice;
-	return true;
-}
-
 static void add_shrinker(struct stall_sum *sum, const struct work *work, uint64_t ns,
 			 uint64_t count)
 {
-	sum->cut |= add_slice(sum->shrinkers, &sum->nr_shrinkers,
-			      &(struct stall_slice){
-				      .shrinker = work->shrinker,
-				      .callback = work->callback,
-				      .group = work->group,
-				      .ns = ns,
-				      .count = count,
-			      });
-}
-
-/* Goes back over the runs on the CPU that the task waited for; what they lack has no runner. */
-static void add_runners(const struct walk *walk, const struct log_off_cpu *off_cpu, uint64_t from,
-			uint64_t to, struct stall_slice *slices, size_t *count)
-{
-	uint64_t until = off_cpu->came;
-	const struct run *run;
-
-	for (uint32_t number = off_cpu->run; until > from; number = run->before) {
-		uint64_t start, end = until < to ? until : to;
-
-		run = runs_at(&walk->runs, number);
-		if (!run || run->start > until)
-			return;
-		start = run->start > from ? run->start : from;
-		until = run->start;
-		if (run->tid == RUN_UNKNOWN || start >= end)
-			continue;
-		struct stall_slice runner = {
-			.tid = run->tid,
-			.state = STATE_WAITED,
-			.ns = end - start,
-		};
-		memcpy(runner.name, run->name, sizeof(runner.name));
-		add_slice(slices, count, &runner);
-	}
+	sum->cut |= slices_add(sum->shrinkers, &sum->nr_shrinkers,
+			       &(struct stall_slice){
+				       .shrinker = work->shrinker,
+				       .callback = work->callback,
+				       .group = work->group,
+				       .ns = ns,
+				       .count = count,
+			       });
 }
 
 /*
@@ -108,14 +53,14 @@ static void spend(struct walk *walk, uint64_t from, enum phase_state state,
 		return;
 	ns = walk->at - from;
 	if (off_cpu && state == STATE_WAITED)
-		add_runners(walk, off_cpu, from, walk->at, walk->sum.runners,
-			    &walk->sum.nr_runners);
+		slices_add_runners(&walk->runs, off_cpu, from, walk->at, walk->sum.runners,
+				   &walk->sum.nr_runners);
 	walk->at = from;
 	phases_spend(&walk->sum.phases, work->group, work->part, state, ns);
 	if (work->shrinker)
 		add_shrinker(&walk->sum, work, ns, 0);
 	if (off_cpu && state != STATE_WAITED && off_cpu->function)
-		walk->sum.cut |= add_slice(
+		walk->sum.cut |= slices_add(
 			walk->sum.sleeps, &walk->sum.nr_sleeps,
 			&(struct stall_slice){
 				.function = resolver_function(walk->resolver, off_cpu->function),
@@ -337,7 +282,7 @@ static void add_summed(struct walk *walk, struct stall_slice slice, bool is_time
 
 	if (!is_time && slice.state == STATE_WAITED) {
 		if (walk->off_cpu)
-			add_slice(sum->runners, &sum->nr_runners, &slice);
+			slices_add(sum->runners, &sum->nr_runners, &slice);
 		return;
 	}
 	if (slice.shrinker)
@@ -354,7 +299,7 @@ static void add_summed(struct walk *walk, struct stall_slice slice, bool is_time
 	if (slice.shrinker)
 		add_shrinker(sum, &level.work, slice.ns, slice.count);
 	if (slice.function && walk->off_cpu)
-		sum->cut |= add_slice(sum->sleeps, &sum->nr_sleeps, &slice);
+		sum->cut |= slices_add(sum->sleeps, &sum->nr_sleeps, &slice);
 }
 
 static void walk_summed(struct walk *walk, struct log_entry *entry)
@@ -433,26 +378,6 @@ static void walk_back(struct walk *walk, struct log_cursor cursor, size_t around
 	spend_seen(walk, walk->start);
 }
 
-/* qsort(3) may allocate. */
-static void sort_slices(struct stall_slice *slices, size_t count)
-{
-	for (size_t i = 1; i < count; i++) {
-		struct stall_slice slice = slices[i];
-		size_t place = i;
-
-		for (; place; place--) {
-			const struct stall_slice *before = &slices[place - 1];
-
-			if (before->ns > slice.ns ||
-			    (before->ns == slice.ns && before->shrinker <= slice.shrinker &&
-			     before->function <= slice.function))
-				break;
-			slices[place] = *before;
-		}
-		slices[place] = slice;
-	}
-}
-
 static void begin_walk(struct walk *walk, uint64_t start, uint64_t end)
 {
 	memset(&walk->sum, 0, offsetof(struct stall_sum, shrinkers));
@@ -486,9 +411,9 @@ void walk_stall(struct walk *walk, struct log_cursor end, struct stall *stall)
 		.function = entry->kind == LOG_WINDOW ? log_window(entry)->function : 0,
 	};
 	walk_back(walk, end, 1);
-	sort_slices(sum->shrinkers, sum->nr_shrinkers);
-	sort_slices(sum->sleeps, sum->nr_sleeps);
-	sort_slices(sum->runners, sum->nr_runners);
+	slices_sort(sum->shrinkers, sum->nr_shrinkers);
+	slices_sort(sum->sleeps, sum->nr_sleeps);
+	slices_sort(sum->runners, sum->nr_runners);
 	stall->phases = sum->phases;
 	stall->shrinkers = sum->shrinkers;
 	stall->nr_shrinkers = sum->nr_shrinkers;
@@ -503,35 +428,8 @@ void walk_stall(struct walk *walk, struct log_cursor end, struct stall *stall)
 	stall->nr_events = sum->nr_events;
 	stall->windows = walk->windows;
 	stall->off_times = walk->off_times;
-	stall->walk = walk;
+	stall->runs = &walk->runs;
 	stall->off_cpu = walk->off_cpu;
-}
-
-bool stall_next_off_cpu(const struct stall *stall, struct stall_off_cpu *off_cpu)
-{
-	struct log_entry *entry = off_cpu->entry ? off_cpu->entry->next : stall->off_times;
-	const struct log_off_cpu *times;
-
-	if (!entry)
-		return false;
-	times = log_off_cpu(entry);
-	*off_cpu = (struct stall_off_cpu){
-		.left = entry->ts > stall->start ? entry->ts : stall->start,
-		.came = times->came < stall->end ? times->came : stall->end,
-		.state = times->state,
-		.runners = stall->walk->runners,
-		.entry = entry,
-	};
-	off_cpu->woken = times->state == STATE_WAITED ? off_cpu->left :
-			 times->woken > off_cpu->left ? times->woken :
-			 times->woken		      ? off_cpu->left :
-							off_cpu->came;
-	if (off_cpu->woken > off_cpu->came)
-		off_cpu->woken = off_cpu->came;
-	add_runners(stall->walk, times, off_cpu->woken, off_cpu->came, stall->walk->runners,
-		    &off_cpu->nr_runners);
-	sort_slices(stall->walk->runners, off_cpu->nr_runners);
-	return true;
 }
 
 static void add_to_sum(struct log_sum *sum, const struct stall_slice *slice)

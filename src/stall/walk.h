@@ -68,7 +68,6 @@ struct walk {
 	uint64_t at;		   /* ns: all time from here on is in a phase */
 	struct log_entry *windows; /* slow ones and pairs */
 	struct log_entry *off_times;
-	struct stall_slice runners[STALL_SLICES_MAX]; /* of stall_next_off_cpu() */
 	size_t nr_levels;
 	struct level levels[WALK_LEVELS + 1]; /* level 0 is around the stall, and has no work */
 	struct stall_sum sum;

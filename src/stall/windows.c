@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stall/task_log.h"
+#include "stall/slices.h"
 
 void log_record(struct log_entry *entry, struct record *record)
 {
@@ -63,5 +63,30 @@ bool stall_next_event(struct stall_window *window, struct record *event)
 		return false;
 	window->next_event = entry->next;
 	log_record(entry, event);
+	return true;
+}
+
+bool stall_next_off_cpu(const struct stall *stall, struct stall_off_cpu *off_cpu)
+{
+	struct log_entry *entry = off_cpu->entry ? off_cpu->entry->next : stall->off_times;
+	const struct log_off_cpu *times;
+
+	if (!entry)
+		return false;
+	times = log_off_cpu(entry);
+	off_cpu->entry = entry;
+	off_cpu->left = entry->ts > stall->start ? entry->ts : stall->start;
+	off_cpu->came = times->came < stall->end ? times->came : stall->end;
+	off_cpu->state = (enum phase_state)times->state;
+	off_cpu->woken = times->state == STATE_WAITED ? off_cpu->left :
+			 times->woken > off_cpu->left ? times->woken :
+			 times->woken		      ? off_cpu->left :
+							off_cpu->came;
+	if (off_cpu->woken > off_cpu->came)
+		off_cpu->woken = off_cpu->came;
+	off_cpu->nr_runners = 0;
+	slices_add_runners(stall->runs, times, off_cpu->woken, off_cpu->came, off_cpu->runners,
+			   &off_cpu->nr_runners);
+	slices_sort(off_cpu->runners, off_cpu->nr_runners);
 	return true;
 }

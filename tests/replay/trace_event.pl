@@ -119,15 +119,16 @@ sub take_event {
 }
 
 sub check_nesting {
-	my (@slices) = sort { $a->{ts} <=> $b->{ts} || $b->{dur} <=> $a->{dur} } @_;
+	my (@slices) = sort { $a->{from} <=> $b->{from} || $b->{dur} <=> $a->{dur} }
+		       map { { %$_, from => ns_of($_->{ts}) } } @_;
 	my @around;
 
 	for my $slice (@slices) {
-		my $end = $slice->{ts} + $slice->{dur};
+		my $end = $slice->{from} + ns_of($slice->{dur});
 
-		pop @around while @around && $around[-1] <= $slice->{ts};
+		pop @around while @around && $around[-1] <= $slice->{from};
 		wrong("$slice->{name} at $slice->{ts} of $slice->{tid} ends outside of what is around it")
-			if @around && $end > $around[-1] + 0.002;
+			if @around && $end > $around[-1] + 2;
 		push @around, $end;
 	}
 }

@@ -22,8 +22,14 @@ static struct resolver resolver = { .shrinker = label };
 static int set_up(void **state)
 {
 	stall = (struct stall){ .shrinkers = shrinkers };
-	shrinkers[0] = (struct stall_slice){ 1, 0xa, PHASE_DIRECT_RECLAIM, 0, 1 };
-	shrinkers[1] = (struct stall_slice){ 2, 0xb, PHASE_MEMCG_RECLAIM, 0, 1 };
+	shrinkers[0] = (struct stall_slice){ .shrinker = 1,
+					     .callback = 0xa,
+					     .group = PHASE_DIRECT_RECLAIM,
+					     .count = 1 };
+	shrinkers[1] = (struct stall_slice){ .shrinker = 2,
+					     .callback = 0xb,
+					     .group = PHASE_MEMCG_RECLAIM,
+					     .count = 1 };
 	return 0;
 }
 

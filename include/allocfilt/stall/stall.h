@@ -64,7 +64,7 @@ enum stall_lack {
 extern const struct phase_name stall_lack_names[STALL_LACKS];
 
 struct log_entry;
-struct walk;
+struct runs;
 
 struct stall {
 	struct task_key key; /* an interrupt's stall is of its CPU */
@@ -101,7 +101,7 @@ struct stall {
 	unsigned int nr_events;
 	struct log_entry *windows;   /* see stall_next_window() */
 	struct log_entry *off_times; /* see stall_next_off_cpu() */
-	struct walk *walk;
+	const struct runs *runs;
 	struct phases phases;
 	/* outcomes of all zones in order, "" for none: "partial_skipped x2, success" */
 	char outcomes[STALL_OUTCOMES_MAX];
@@ -143,19 +143,18 @@ struct stall_window {
  */
 bool stall_next_window(const struct stall *stall, struct stall_window *window);
 
-/* A time off the CPU inside a stall; starts with all zeros. */
+/* A time off the CPU inside a stall. */
 struct stall_off_cpu {
-	uint64_t left;	/* ns */
-	uint64_t woken; /* from here on it waited for a CPU */
+	struct log_entry *entry; /* NULL before the first one */
+	uint64_t left;		 /* ns */
+	uint64_t woken;		 /* from here on it waited for a CPU */
 	uint64_t came;
 	enum phase_state state; /* until it was woken */
-	/* Tasks that had the CPU while it waited, most time first; valid until the next call. */
-	const struct stall_slice *runners;
 	size_t nr_runners;
-	struct log_entry *entry;
+	struct stall_slice runners[STALL_SLICES_MAX]; /* while it waited, most time first */
 };
 
-/** stall_next_off_cpu - the next time off the CPU both ends of which are recorded; false after the last one */
+/** stall_next_off_cpu - the next one that has both its switches, in order of time; false after the last */
 bool stall_next_off_cpu(const struct stall *stall, struct stall_off_cpu *off_cpu);
 
 /** stall_next_event - the next event that the window owns, in order of time; false: no more */
