@@ -83,6 +83,7 @@ static void stall(const char *name, uint64_t start_ts, uint64_t ns)
 		.task_info = &info,
 		.function = name,
 		.memcg = name,
+		.resolver = &resolver,
 	};
 
 	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RUNNING, ns);

@@ -171,7 +171,7 @@ struct named_stall {
 	bool background;	   /* of kswapd or kcompactd: no task waited */
 	const char *function;	   /* if it was looked up already; see stall_function() */
 	const char *memcg;	   /* path of the cgroup that was reclaimed, "" if unknown */
-	struct resolver *resolver; /* where that is NULL */
+	struct resolver *resolver; /* for the function where that is NULL, and shrinkers */
 };
 
 /**
