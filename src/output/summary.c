@@ -766,6 +766,19 @@ static void put_background(struct writer *writer, const struct summary_view *vie
 	line_put(&line, writer);
 }
 
+/* What to do: for each finding its share of all time, what it means, and what to change. */
+static void put_remedies(struct writer *writer, const struct summary_view *view)
+{
+	const struct remedies *remedies = &summary_stalls(view->summary, STALLS_WAITING)->remedies;
+	const struct remedy *remedy;
+	uint64_t ns;
+
+	for (int i = 0; (remedy = remedies_at(remedies, i, &ns)); i++)
+		line_write(writer, "%snext: (%.0f %%) %s\n      %s", i ? "" : "\n",
+			   (double)ns * 100 / (double)remedies->total, remedy->finding,
+			   remedy->change);
+}
+
 /* The time that a shortage of memory cost: the kernel's own account of it, and the memory waits. */
 static void put_pressure(struct writer *writer, const struct summary_view *view)
 {
@@ -834,6 +847,7 @@ int summary_text(struct writer *writer, const struct summary_view *view)
 	put_worst(writer, view);
 	put_shrinkers(writer, view);
 	put_background(writer, view);
+	put_remedies(writer, view);
 	if (view->form == SUMMARY_FULL) {
 		put_functions(writer, view);
 		put_longest(writer, view);

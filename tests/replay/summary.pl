@@ -108,10 +108,11 @@ my @lines = lines_of($text_file);
 my ($head) = grep { $lines[$_] eq '' && $lines[$_ + 1] =~ /^(\d+|no) stalls? of .* or more/ } 0 .. $#lines - 1;
 die "$text_file has no summary\n" unless defined $head;
 splice @lines, 0, $head;
-my $beside = grep { !/ : total time = |^  \(up to .* more\)$/ } @lines;
+my $beside = grep { !/ : total time = |^  \(up to .* more\)$|^next: |^ {6}[A-Z]/ } @lines;
 wrong("$beside lines beside the shrinkers'") if $beside > MOST_LINES;
 wrong("longer than a line of a terminal: $_")
-	for grep { length > 80 && !/ : total time = |^worst: |^background: |^memory pressure|\bmemory waits? |^  waiting for a CPU, who had it: |^  .*\d +\d+   \D/ } @lines[3 .. $#lines];
+	for grep { length > 80 && !/ : total time = |^worst: |^background: |^memory pressure|\bmemory waits? |^  waiting for a CPU, who had it: |^  .*\d +\d+   \D/ &&
+		(length > 100 || !/^next: |^ {6}[A-Z]/) } @lines[3 .. $#lines];
 
 shift @lines;
 my $first = shift @lines;
@@ -351,6 +352,14 @@ my @last = block();
 my ($threads) = grep { /^background: / } @last;
 wrong("no line of a shrinker: $_")
 	for grep { !/^background: |^ {0,2}\S.* : total time = |^no shrinker ran$/ } @last;
+
+# What to do is that of the form json, which remedies.test holds against the stalls.
+my $waited = sum0(@times) + short_ns($waits);
+my $next = join "\n", map {
+	sprintf 'next: (%.0f %%) %s %s', 100 * $_->{total_ns} / $waited, @{$_}{qw(finding change)}
+} @{$end->{remedies}};
+my $shown = join("\n", block()) =~ s/\n {6}/ /gr;
+wrong("what to do: $shown\nnot $next") unless $shown eq $next;
 wrong("there is more: $_") for @lines;
 if (!@background) {
 	wrong("no kernel thread worked: $threads") if defined $threads;

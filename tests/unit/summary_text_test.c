@@ -289,7 +289,16 @@ UNIT_TEST_WITH(test_short, set_up, tear_down)
 		"  direct reclaim 94 %: reclaim itself 66 %\n"
 		"\n"
 		"no shrinker ran\n"
-		"background: kswapd0 2 runs, 10 ms\n");
+		"background: kswapd0 2 runs, 10 ms\n"
+		"\n"
+		"next: (84 %) Free memory ran out faster than kswapd could free more, so tasks had to "
+		"free some.\n"
+		"      Raise vm.watermark_scale_factor, limit who uses most memory (MemoryHigh=), or add "
+		"memory.\n"
+		"next: (16 %) The task ran: it cleared pages, spun on a lock, took interrupts, or its "
+		"host was busy.\n"
+		"      Use fewer huge pages (transparent_hugepage/enabled), or give the VM more CPU of "
+		"its host.\n");
 }
 
 static bool pressure_of_a(void *context, const char *cgroup, uint64_t *ret_ns)
