@@ -232,6 +232,16 @@ static void add_unit(struct line *line, const char *name)
 		line_add_escaped(line, name, TEXT_PRINTABLE);
 }
 
+/* The catalog has these fields in its text, so that each entry of a unit has all of them. */
+static void put_remedy(struct journal_entry *entry, const struct remedy *remedy)
+{
+	journal_entry_text(entry, "ALLOCFILT_REMEDY", remedy->key);
+	journal_entry_text(entry, "ALLOCFILT_FINDING", remedy->finding);
+	journal_entry_text(entry, "ALLOCFILT_LOOK", remedy->look);
+	journal_entry_text(entry, "ALLOCFILT_CHANGE", remedy->change);
+	journal_entry_text(entry, "ALLOCFILT_SOURCE", remedy->source);
+}
+
 static void send_unit(struct journal *journal, const struct unit_total *unit, uint64_t period)
 {
 	struct journal_entry *entry = begin_journal_entry(journal, JOURNAL_ID_UNIT, LOG_INFO);
@@ -243,6 +253,8 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 	struct wait_sum waits = waits_all(&unit->waits);
 	uint64_t nr_short = waits.count - waits.long_count;
 	int reason = nr_short ? waits_next(&unit->waits, -1) : -1;
+	uint64_t explained;
+	const struct remedy *remedy = remedies_at(&unit->remedies, 0, &explained);
 	struct line line;
 
 	line_clear(&line);
@@ -271,6 +283,9 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 		journal_entry_number(entry, "ALLOCFILT_WAITS", waits.count);
 		journal_entry_number(entry, "ALLOCFILT_WAITS_USEC", waits.total / 1000);
 	}
+	if (remedy)
+		line_add(&line, ". %s %s", remedy->finding, remedy->change);
+	put_remedy(entry, remedy ? remedy : &remedy_none);
 	journal_entry_text(entry, "MESSAGE", line.text);
 	journal_entry_text(entry, "ALLOCFILT_UNIT", unit->ranked.name);
 	/* Tasks outside of all units are counted by the path of their cgroup. */

@@ -232,6 +232,24 @@ static void put_in(const char *cgroup, uint64_t ns)
 	task_info.cgroup[0] = '\0';
 }
 
+#define SHORT_OF_MEMORY                                                                            \
+	". Free memory ran out faster than kswapd could free more, so tasks had to free some. "    \
+	"Raise vm.watermark_scale_factor, limit who uses most memory (MemoryHigh=), or add memory."
+
+/* journalctl -x puts a field into the text of the catalog if it has at most 256 bytes with its name. */
+static void has_remedy(const char *key)
+{
+	static const char *const names[] = { "FINDING", "LOOK", "CHANGE", "SOURCE" };
+
+	assert_string_equal(fake_value(&entry, "ALLOCFILT_REMEDY"), key);
+	for (size_t i = 0; i < COUNT(names); i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "ALLOCFILT_%s", names[i]);
+		assert_in_range(strlen(fake_value(&entry, name)), 5, 256 - sizeof(name));
+	}
+}
+
 static void receive_unit(const char *name, const char *message)
 {
 	receive(JOURNAL_ID_UNIT);
@@ -263,9 +281,9 @@ TEST(test_units)
 	receive(JOURNAL_ID_STATUS);
 	receive_unit("systemd-journald.service",
 		     "systemd-journald.service waited 500.0 ms in 1 stall of the last 60 min, "
-		     "worst 500.0 ms; cause: direct reclaim 100 %");
+		     "worst 500.0 ms; cause: direct reclaim 100 %" SHORT_OF_MEMORY);
 	receive_unit("a.service", "a.service waited 400.0 ms in 2 stalls of the last 60 min, "
-				  "worst 300.0 ms; cause: direct reclaim 100 %");
+				  "worst 300.0 ms; cause: direct reclaim 100 %" SHORT_OF_MEMORY);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_STALLS"), 2);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_TOTAL_USEC"), 400000);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_WORST_USEC"), 300000);
@@ -273,7 +291,7 @@ TEST(test_units)
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_CAUSE_PERCENT"), 100);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_PERIOD_USEC"), 3600000000);
 	receive_unit("/docker/0af1", "/docker/0af1 waited 350.0 ms in 1 stall of the last 60 min, "
-				     "worst 350.0 ms; cause: direct reclaim 100 %");
+				     "worst 350.0 ms; cause: direct reclaim 100 %" SHORT_OF_MEMORY);
 	nothing_more();
 	put_in("", 20 * MS);
 	receive(JOURNAL_ID_STALL);
@@ -281,7 +299,7 @@ TEST(test_units)
 	/* the rest, at the end */
 	assert_int_equal(output_summary(output, &view), 0);
 	receive_unit("none", "tasks of no known unit waited 20.0 ms in 1 stall of the last 61 s, "
-			     "worst 20.0 ms; cause: direct reclaim 100 %");
+			     "worst 20.0 ms; cause: direct reclaim 100 %" SHORT_OF_MEMORY);
 	receive(JOURNAL_ID_SUMMARY);
 	nothing_more();
 }
@@ -318,17 +336,26 @@ TEST(test_waits_of_units)
 	receive_unit("a.service",
 		     "a.service waited 500.0 ms in 1 stall of the last 1 s, worst 500.0 ms; cause: "
 		     "direct reclaim 100 %; 450.0 ms in 3 memory waits, most of it direct reclaim; "
-		     "50.0 ms of it in 2 shorter than a stall");
+		     "50.0 ms of it in 2 shorter than a stall" SHORT_OF_MEMORY);
+	has_remedy("direct_reclaim");
 	assert_string_equal(fake_value(&entry, "ALLOCFILT_WAIT_REASON"), "direct_reclaim");
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_WAITS"), 3);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_WAITS_USEC"), 450000);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_TOTAL_USEC"), 500000);
-	receive_unit("b.service",
-		     "b.service waited 0 us in 0 stalls of the last 1 s; 60.0 ms in 1 memory wait, "
-		     "most of it memory.high; 60.0 ms of it in 1 shorter than a stall");
-	receive_unit("d.service",
-		     "d.service waited 0 us in 0 stalls of the last 1 s; 10.0 ms in 1 memory wait, "
-		     "most of it refault; 10.0 ms of it in 1 shorter than a stall");
+	receive_unit(
+		"b.service",
+		"b.service waited 0 us in 0 stalls of the last 1 s; 60.0 ms in 1 memory wait, "
+		"most of it memory.high; 60.0 ms of it in 1 shorter than a stall. The kernel slowed "
+		"a cgroup down, because it was above memory.high. Raise MemoryHigh= of the unit, "
+		"or have it use less memory.");
+	has_remedy("memory_high");
+	receive_unit(
+		"d.service",
+		"d.service waited 0 us in 0 stalls of the last 1 s; 10.0 ms in 1 memory wait, "
+		"most of it refault; 10.0 ms of it in 1 shorter than a stall. Reclaim had taken pages "
+		"that are in use, and tasks waited to read them again. Raise the unit's limit or "
+		"add memory, so that its files fit, or protect it with MemoryLow=.");
+	has_remedy("refault");
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_STALLS"), 0);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_TOTAL_USEC"), 0);
 	assert_null(fake_field(&entry, "ALLOCFILT_CAUSE"));
@@ -357,14 +384,24 @@ TEST(test_causes_of_a_unit)
 		group_of_stalls = stalls[i].group;
 		put_in("/system.slice/a.service", stalls[i].ns);
 	}
+	group_of_stalls = PHASE_DRAIN;
+	put_in("/system.slice/b.service", MS);
 	group_of_stalls = PHASE_DIRECT_RECLAIM;
 	receive(JOURNAL_ID_STALL);
 	assert_int_equal(output_summary(output, &view), 0);
 	receive(JOURNAL_ID_HELD_BACK);
-	receive_unit("a.service", "a.service waited 600.0 ms in 4 stalls of the last 1 s, worst "
-				  "349.0 ms; cause: memcg reclaim 58 %, compaction 25 %");
+	receive_unit("a.service",
+		     "a.service waited 600.0 ms in 4 stalls of the last 1 s, worst "
+		     "349.0 ms; cause: memcg reclaim 58 %, compaction 25 %. The "
+		     "cgroup was at its own limit and freed its own memory, not that of the "
+		     "machine. Raise MemoryMax= or MemoryHigh= of the unit, or have it use "
+		     "less memory.");
+	has_remedy("limit");
 	assert_string_equal(fake_value(&entry, "ALLOCFILT_CAUSE"), "memcg_reclaim");
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_CAUSE_PERCENT"), 58);
+	receive_unit("b.service", "b.service waited 1.0 ms in 1 stall of the last 1 s, worst "
+				  "1.0 ms; cause: draining per-CPU lists 100 %");
+	has_remedy("none");
 }
 
 TEST(test_no_entries_of_units)
