@@ -51,7 +51,9 @@ static int run_source(const struct run_context *run, struct failure *failure)
 		ret = options_check_capture(options, source, failure);
 		return ret ? ret : replay_run(run, failure);
 	}
-	ret = config_check_threshold(options, failure);
+	ret = options_check_live(options, failure);
+	if (!ret)
+		ret = config_check_threshold(options, failure);
 	if (!ret)
 		ret = kernel_check_pid_namespace(failure);
 	if (ret)

@@ -81,7 +81,7 @@ void account_json(struct writer *writer, const struct account_view *view)
 
 	json_begin_line(&json, writer, "account");
 	json_bool(&json, "interval", view->is_interval);
-	json_string(&json, "time", text_time(time, view->realtime) ? time : NULL);
+	json_string(&json, "time", text_time(time, view->realtime, false) ? time : NULL);
 	json_number(&json, "ts_ns", view->ts);
 	json_number(&json, "duration_ns", view->duration);
 	json_number(&json, "threshold_ns", view->threshold);

@@ -279,19 +279,61 @@ const char *text_duration(char text[TEXT_DURATION_MAX], uint64_t ns)
 	return text;
 }
 
-bool text_time(char text[TEXT_TIME_MAX], uint64_t realtime)
+bool text_time(char text[TEXT_TIME_MAX], uint64_t realtime, bool local)
 {
 	time_t seconds = (time_t)(realtime / NS_PER_SECOND);
 	struct tm tm;
 	size_t length;
 
 	text[0] = '\0';
-	if (!realtime || !gmtime_r(&seconds, &tm))
+	if (!realtime || !(local ? localtime_r(&seconds, &tm) : gmtime_r(&seconds, &tm)))
 		return false;
 	length = strftime(text, TEXT_TIME_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text + length, TEXT_TIME_MAX - length, ".%09" PRIu64 "Z",
-		 realtime % NS_PER_SECOND);
+	length += snprintf(text + length, TEXT_TIME_MAX - length, ".%09" PRIu64,
+			   realtime % NS_PER_SECOND);
+	if (local)
+		snprintf(text + length, TEXT_TIME_MAX - length, "%+03ld:%02ld", tm.tm_gmtoff / 3600,
+			 labs(tm.tm_gmtoff) / 60 % 60);
+	else
+		strcpy(text + length, "Z");
 	return true;
+}
+
+bool text_parse_time(const char *text, uint64_t day, bool local, uint64_t *ret_realtime)
+{
+	time_t seconds = (time_t)(day / NS_PER_SECOND);
+	uint64_t ns = 0, unit = NS_PER_SECOND;
+	struct tm tm = { 0 }, zone = { 0 }, date;
+	const char *end;
+
+	if (local)
+		localtime_r(&seconds, &tm);
+	else
+		gmtime_r(&seconds, &tm);
+	tm.tm_sec = 0;
+	tm.tm_isdst = -1;
+	date = tm;
+	end = strptime(text, "%Y-%m-%dT", &date);
+	if (end)
+		tm = date;
+	end = strptime(end ? end : text, "%H:%M", &tm);
+	if (end && *end == ':')
+		end = strptime(end + 1, "%S", &tm);
+	if (end && *end == '.')
+		for (end++; unit > 1 && *end >= '0' && *end <= '9'; end++) {
+			unit /= 10;
+			ns += (uint64_t)(*end - '0') * unit;
+		}
+	if (!end)
+		return false;
+	if (!*end) {
+		seconds = local ? mktime(&tm) : timegm(&tm);
+	} else {
+		end = strptime(end, "%z", &zone);
+		seconds = timegm(&tm) - zone.tm_gmtoff;
+	}
+	*ret_realtime = (uint64_t)seconds * NS_PER_SECOND + ns;
+	return end && !*end && seconds > 0;
 }
 
 /* ---- lines ---- */

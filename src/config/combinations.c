@@ -106,6 +106,16 @@ int combinations_check(const struct options *options, struct failure *failure)
 	return error;
 }
 
+int options_check_live(const struct options *options, struct failure *failure)
+{
+	for (size_t i = 0; i < nr_keys; i++)
+		if (options->on_command_line & key_bit(&keys[i]) &&
+		    keys[i].modes & 1u << MODE_CAPTURE && !(keys[i].modes & 1u << MODE_LIVE))
+			return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+					   "%s works only with a capture", keys[i].option);
+	return 0;
+}
+
 int options_check_capture(const struct options *options, const char *path, struct failure *failure)
 {
 	const struct key capture = {

@@ -27,12 +27,13 @@
 
 /* The sets of modes in which options may stand. */
 #define ONLY(mode) (1u << MODE_##mode)
-#define ALL	   (2 * ONLY(CAPTURE) - 1)
+#define ALL	   (2 * ONLY(LIVE) - 1)
 #define PRINTS	   (ALL & ~(ONLY(RECORD) | ONLY(JOURNAL)))
 #define TRACES	   (ALL & ~ONLY(VERIFY))
 #define STALLS	   (TRACES & ~ONLY(ACCOUNT))
 #define SHOWS	   (STALLS & ~ONLY(RECORD))
 #define LIVE	   (TRACES & ~ONLY(CAPTURE))
+#define CAPTURES   (ONLY(READ) | ONLY(SHOW) | ONLY(CAPTURE))
 
 static const char *const summary_forms[] = {
 	[SUMMARY_SHORT] = "short",
@@ -75,6 +76,13 @@ const struct key keys[] = {
 	{ "min-order", "--min-order", KEY_NUMBER, KEY_OPTION, SHOWS, FIELD(min_order),
 	  NUMBER(1, 63), .argument = "N",
 	  .help = "only stalls of allocations of order N or higher" },
+	{ "cause", "--cause", KEY_TEXT, KEY_OPTION, SHOWS, FIELD(cause), .allowed = PATTERN,
+	  .argument = "GLOB", .help = "only stalls of that cause, as direct_reclaim or *reclaim" },
+	{ "from", "--from", KEY_TEXT, KEY_OPTION, CAPTURES, FIELD(from),
+	  .allowed = OPTIONS_CLOCK_TIME, .argument = "TIME",
+	  .help = "of a capture: what began at TIME or later, as 14:03:05.5" },
+	{ "to", "--to", KEY_TEXT, KEY_OPTION, CAPTURES, FIELD(to), .allowed = OPTIONS_CLOCK_TIME,
+	  .argument = "TIME", .help = "of a capture: what began before TIME" },
 	{ "format", "-f", KEY_FORMAT, KEY_FILE, ALL, FIELD(format), .argument = "FORM",
 	  .help = "form of the output:", .heading = "What is shown" },
 	{ "summary", "--summary", KEY_CHOICE, KEY_FILE, STALLS, FIELD(summary), "short",
@@ -92,6 +100,8 @@ const struct key keys[] = {
 	  .allowed = YES_OR_NO, .help = "show the kernel stack that led to reclaim or compaction" },
 	{ "off-cpu", "--off-cpu", KEY_SWITCH, KEY_FILE, STALLS, FIELD(off_cpu), "no",
 	  .allowed = YES_OR_NO, .help = "show how long tasks waited for a CPU, and slept" },
+	{ "local", "--local", KEY_SWITCH, KEY_OPTION, SHOWS & ~ONLY(JOURNAL), FIELD(local),
+	  .help = "times of the day in local time (TZ); json keeps UTC" },
 	{ "function", "-F", KEY_FUNCTIONS, KEY_FILE, LIVE &STALLS, FIELD(functions),
 	  .allowed = "allowed: names of kernel functions, also with * ? [ ], separated by commas",
 	  .argument = "NAME,...", .help = "trace these functions too; * ? [ ] allowed" },

@@ -29,7 +29,9 @@ enum key_mode {
 	MODE_JOURNAL,
 	MODE_READ, /* -r */
 	MODE_SHOW,
-	MODE_CAPTURE, /* no mode of its own: an option without its bit does nothing over a capture */
+	/* No modes of their own: an option without the first bit does nothing over a capture. */
+	MODE_CAPTURE,
+	MODE_LIVE, /* an option without this one, but with the first, is refused on a kernel */
 };
 
 struct key {

@@ -57,6 +57,7 @@ struct resolver {
 	} waits[ARRAY_SIZE(waits)];
 	struct clock_mark marks[CLOCK_MARKS]; /* in the order of time */
 	size_t nr_marks;
+	bool local; /* resolver_time() */
 	struct role_entry roles[1 << ROLES_BITS];
 };
 
@@ -118,6 +119,7 @@ int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
 	if (!resolver)
 		return failure_no_memory(failure);
 	resolver->source = source;
+	resolver->local = options->local;
 	tzset(); /* else the first gmtime_r() allocates */
 	if (!make_tables(resolver, plan, options)) {
 		resolver_free(resolver);
@@ -355,7 +357,7 @@ uint64_t resolver_realtime(const struct resolver *resolver, uint64_t ts)
 
 bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[TEXT_TIME_MAX])
 {
-	if (text_time(text, resolver_realtime(resolver, ts)))
+	if (text_time(text, resolver_realtime(resolver, ts), resolver->local))
 		return true;
 	text = text_unsigned(text, ts / NS_PER_SECOND);
 	*text++ = '.';

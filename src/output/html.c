@@ -745,7 +745,7 @@ static void html_run(struct output *output, const struct summary_view *view)
 	html_fact(writer, "host", source->host);
 	html_fact(writer, "kernel", source->release);
 	html_fact(writer, "machine", source->machine);
-	text_time(time, source->started);
+	text_time(time, source->started, false);
 	html_fact(writer, "started", time);
 	if (view->since) {
 		html_fact(writer, "first record", html_time(time, view->resolver, view->since));

@@ -17,7 +17,7 @@ static void json_time(struct json *json, struct resolver *resolver, uint64_t ts)
 	uint64_t realtime = resolver_realtime(resolver, ts);
 	char text[TEXT_TIME_MAX];
 
-	json_string(json, "time", text_time(text, realtime) ? text : NULL);
+	json_string(json, "time", text_time(text, realtime, false) ? text : NULL);
 	json_number(json, "ts_ns", ts);
 }
 
@@ -609,7 +609,7 @@ static int json_form_begin(struct output *output)
 	json_known(&json, "host", source->host);
 	json_known(&json, "release", source->release);
 	json_known(&json, "machine", source->machine);
-	json_string(&json, "time", text_time(time, source->started) ? time : NULL);
+	json_string(&json, "time", text_time(time, source->started, false) ? time : NULL);
 	json_known(&json, "clock", source->clock);
 	json_number(&json, "threshold_ns", setup->plan->threshold);
 	json_number(&json, "report_ns", report ? report : setup->plan->threshold);

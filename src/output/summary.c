@@ -96,7 +96,8 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 /* Are stalls of some tasks left out, but not their records? */
 static bool is_choice(const struct options *options)
 {
-	return options->comm || options->cgroup || options->min_order;
+	return options->comm || options->cgroup || options->min_order || options->cause ||
+	       options->from || options->to;
 }
 
 static void put_shrinkers(struct writer *writer, const struct summary_view *view)
@@ -315,6 +316,7 @@ static void put_head(struct writer *writer, const struct summary_view *view)
 		line_add(&line, "these %zu processes of ", pids);
 	add_choice(&line, writer, "threads named ", view->options->comm);
 	add_choice(&line, writer, "cgroup ", view->options->cgroup);
+	add_choice(&line, writer, "cause ", view->options->cause);
 	if (view->options->min_order)
 		line_add(&line, "order %d or more, of ", view->options->min_order);
 	add_report(&line, view);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "allocfilt/base/log.h"
 #include "allocfilt/journal/journal.h"
@@ -109,7 +110,7 @@ static void count_wait(void *context, const struct memory_wait *wait)
 {
 	struct pipeline *pipeline = context;
 	struct resolver *resolver = pipeline->resolver;
-	const struct stall stall = { .key = wait->key, .order = -1 };
+	const struct stall stall = { .key = wait->key, .order = -1, .start = wait->start };
 	struct named_stall named = {
 		.stall = &stall,
 		.task_info = resolver_task(resolver, wait->tid, wait->end),
@@ -121,7 +122,8 @@ static void count_wait(void *context, const struct memory_wait *wait)
 	bool is_long = wait->end - wait->start >= least;
 
 	named.background = selection_is_background(&named);
-	if (!selection_has_stall(&pipeline->selection, &named))
+	/* It has no cause, as it has no order. */
+	if (pipeline->options->cause || !selection_has_stall(&pipeline->selection, &named))
 		return;
 	summary_wait(pipeline->summary, &named, wait, is_long);
 	if (pipeline->units && !named.background)
@@ -173,6 +175,7 @@ static void count_overflows(struct pipeline *pipeline, struct summary_view *view
 void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 {
 	const struct sched_counts *sched = stalls_sched_counts(pipeline->stalls);
+	uint64_t began, ended;
 
 	*view = (struct summary_view){
 		.options = pipeline->options,
@@ -192,12 +195,20 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.ts = pipeline->newest,
 		.pressure_before = pipeline->source->pressure_before,
 		.pressure_after = pipeline->source->pressure_after,
-		/* No wait has an order. */
-		.has_waits = plan_has_waits(pipeline->plan) && !pipeline->options->min_order,
+		.has_waits = plan_has_waits(pipeline->plan) && !pipeline->options->min_order &&
+			     !pipeline->options->cause,
 		.has_sched = sched,
 	};
 	if (sched)
 		view->sched = *sched;
+	began = resolver_realtime(pipeline->resolver, view->since);
+	if (pipeline->selection.from > began)
+		view->since = MIN(view->ts, view->since + pipeline->selection.from - began);
+	ended = resolver_realtime(pipeline->resolver, view->ts);
+	if (pipeline->selection.to && pipeline->selection.to < ended)
+		view->ts = MAX(view->since, view->ts - (ended - pipeline->selection.to));
+	if (pipeline->selection.from || pipeline->selection.to)
+		view->pressure_before.known = false;
 	view->lost = losses_total(pipeline->losses, &view->lost_times);
 	count_overflows(pipeline, view);
 	if (pipeline->source->proc)
@@ -636,9 +647,8 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 	pipeline->report = config_report(options, !source->proc);
 	pipeline->cpu_before = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	pipeline->off_cpu = plan_off_cpu(plan);
-	if (selection_init(&pipeline->selection, options, plan, source))
-		ret = failure_no_memory(failure);
-	else
+	ret = selection_init(&pipeline->selection, options, plan, source, failure);
+	if (!ret)
 		ret = resolver_new(&pipeline->resolver, plan, source, options, failure);
 	if (!ret) {
 		pipeline->selection.resolver = pipeline->resolver;

@@ -82,7 +82,7 @@ bool recorder_has_seen_stall(struct recorder *recorder)
 	line_clear(&line);
 	line_add_escaped(&line, named->name, TEXT_PRINTABLE);
 	text_duration(duration, named->stall->end - named->stall->start);
-	text_time(realtime, resolver_realtime(view.resolver, named->stall->start));
+	text_time(realtime, resolver_realtime(view.resolver, named->stall->start), false);
 	log_notice("--until: %s-%d stalled for %s at %" PRIu64 ".%06" PRIu64 "%s%s; it ends here",
 		   line.text, named->stall->tid, duration, named->stall->start / NS_PER_SECOND,
 		   named->stall->start % NS_PER_SECOND / 1000, *realtime ? ", " : "", realtime);

@@ -8,11 +8,53 @@
 #include <string.h>
 
 #include "allocfilt/base/base.h"
+#include "allocfilt/base/text.h"
+#include "allocfilt/stall/cause.h"
 #include "run/command_tasks.h"
 
-int selection_init(struct selection *selection, const struct options *options,
-		   const struct plan *plan, const struct data_source *source)
+/* A backslash is itself: names of units have some (systemd-escape(1)). */
+static bool matches(const char *glob, const char *name)
 {
+	return !fnmatch(glob, name, FNM_NOESCAPE);
+}
+
+static int check_cause(const char *glob, struct failure *failure)
+{
+	char keys[FAILURE_TEXT_MAX] = "";
+	size_t used = 0;
+
+	for (int i = 0; i < CAUSES; i++) {
+		if (matches(glob, cause_name(i)->key))
+			return 0;
+		used = text_append(keys, sizeof(keys), used, i ? ", " : "");
+		used = text_append(keys, sizeof(keys), used, cause_name(i)->key);
+	}
+	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+			   "--cause '%.64s' is no cause; allowed: %s", glob, keys);
+}
+
+static int parse_bound(const struct selection *selection, const char *option, const char *text,
+		       uint64_t *ret_bound, struct failure *failure)
+{
+	uint64_t started = selection->source->started;
+
+	*ret_bound = 0;
+	if (!text ||
+	    (started && text_parse_time(text, started, selection->options->local, ret_bound)))
+		return 0;
+	if (!started)
+		return failure_set(failure, EXIT_STATUS_USAGE, ENODATA,
+				   "%s: the capture does not tell the time of the day", option);
+	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+			   "%s '%.64s' is no time; " OPTIONS_CLOCK_TIME, option, text);
+}
+
+int selection_init(struct selection *selection, const struct options *options,
+		   const struct plan *plan, const struct data_source *source,
+		   struct failure *failure)
+{
+	int ret;
+
 	*selection = (struct selection){
 		.options = options,
 		.source = source,
@@ -24,7 +66,16 @@ int selection_init(struct selection *selection, const struct options *options,
 	selection->any = source->command || selection->by_pid || source->recorded;
 	if (source->command)
 		selection->command = command_tasks_new(plan, source->command);
-	return !source->command == !selection->command ? 0 : -ENOMEM;
+	if (!source->command != !selection->command)
+		return failure_no_memory(failure);
+	ret = options->cause ? check_cause(options->cause, failure) : 0;
+	if (!ret)
+		ret = parse_bound(selection, "--from", options->from, &selection->from, failure);
+	if (!ret)
+		ret = parse_bound(selection, "--to", options->to, &selection->to, failure);
+	if (!ret && selection->to && selection->from >= selection->to)
+		ret = failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "--from is not before --to");
+	return ret;
 }
 
 void selection_destroy(struct selection *selection)
@@ -91,12 +142,6 @@ bool selection_is_background(const struct named_stall *named)
 	return false;
 }
 
-/* A backslash is itself: names of units have some (systemd-escape(1)). */
-static bool matches(const char *glob, const char *name)
-{
-	return !fnmatch(glob, name, FNM_NOESCAPE);
-}
-
 /*
  * A glob matches the path or name of the cgroup, or of one around it; the root only if the task is
  * in the root itself.
@@ -120,10 +165,13 @@ bool selection_has_stall(const struct selection *selection, const struct named_s
 {
 	const struct options *options = selection->options;
 	const struct stall *stall = named->stall;
+	uint64_t time = resolver_realtime(selection->resolver, stall->start);
 
 	if ((options->comm || options->cgroup) && task_key_in_interrupt(stall->key))
 		return false;
 	return (!options->comm || matches(options->comm, named->name)) &&
 	       (!options->cgroup || is_in_cgroup(options->cgroup, named->task_info->cgroup)) &&
-	       (!options->min_order || stall->order >= options->min_order);
+	       (!options->min_order || stall->order >= options->min_order) &&
+	       (!options->cause || matches(options->cause, cause_name(cause_which(stall))->key)) &&
+	       time >= selection->from && (!selection->to || time < selection->to);
 }

@@ -20,11 +20,17 @@ struct selection {
 	int64_t own;		       /* our own thread is not shown; INT64_MAX: it is not known */
 	bool by_pid;		       /* only processes of options->pids are shown */
 	bool any;		       /* not all tasks are shown */
+	uint64_t from, to;	       /* ns since the epoch: --from, --to */
 };
 
-/** selection_init - COMMAND's tasks are allocated here; 0 or -ENOMEM */
+/**
+ * selection_init - COMMAND's tasks are allocated here
+ *
+ * Returns 0, or -errno with @failure: no memory, or status 2 for --cause, --from or --to.
+ */
 int selection_init(struct selection *selection, const struct options *options,
-		   const struct plan *plan, const struct data_source *source);
+		   const struct plan *plan, const struct data_source *source,
+		   struct failure *failure);
 void selection_destroy(struct selection *selection);
 
 /** selection_pids - only these processes are shown, 0 ends; NULL: all */
@@ -42,7 +48,7 @@ bool selection_has_record(struct selection *selection, const struct record *reco
 /** selection_is_background - is the stall of kswapd or kcompactd, for which no task waits? */
 bool selection_is_background(const struct named_stall *named);
 
-/** selection_has_stall - is the stall shown by --comm, --cgroup and --min-order? */
+/** selection_has_stall - is the stall shown by --comm, --cgroup, --min-order, --cause, --from, --to? */
 bool selection_has_stall(const struct selection *selection, const struct named_stall *named);
 
 #endif

@@ -632,10 +632,10 @@ RUN(test_run_is_described)
 
 	assert_int_equal(uname(&system), 0);
 	clock_gettime(CLOCK_REALTIME, &now);
-	text_time(before, now.tv_sec * 1000000000ull + now.tv_nsec);
+	text_time(before, now.tv_sec * 1000000000ull + now.tv_nsec, false);
 	assert_int_equal(run("-t134 -d1s -fjson -p%d", getpid()), 0);
 	clock_gettime(CLOCK_REALTIME, &now);
-	text_time(after, now.tv_sec * 1000000000ull + now.tv_nsec);
+	text_time(after, now.tv_sec * 1000000000ull + now.tv_nsec, false);
 	snprintf(expected, sizeof(expected),
 		 "{\"type\":\"run\",\"schema\":4,\"version\":\"" ALLOCFILT_VERSION
 		 "\",\"source\":\"live\",\"host\":\"%s\",\"release\":\"%s\",\"machine\":\"%s\","
@@ -870,10 +870,10 @@ RUN(test_times_before_the_first_mark)
 	char *text;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	text_time(before, now.tv_sec * 1000000000ll + now.tv_nsec + later - 1000);
+	text_time(before, now.tv_sec * 1000000000ll + now.tv_nsec + later - 1000, false);
 	assert_int_equal(run("-t134 -d100ms -fjson"), 0);
 	clock_gettime(CLOCK_REALTIME, &now);
-	text_time(after, now.tv_sec * 1000000000ll + now.tv_nsec + later + 1000);
+	text_time(after, now.tv_sec * 1000000000ll + now.tv_nsec + later + 1000, false);
 	assert_int_equal(file_read(fake.root, "output", &text, NULL), 0);
 	time = strstr(text, "\"ts_ns\":10119756");
 	assert_non_null(time);

@@ -38,14 +38,16 @@ static const char kernel[] = "ffffffff81000000 T _stext\n"
 #define SECOND 1000000000ull /* ns */
 
 static struct resolver *resolver;
+static bool local; /* --local */
 static struct data_source source;
 
 static void open_resolver_of(const char *symbols, const char *proc)
 {
-	static const struct options options = { .limit_memory = 256 << 10 };
+	static struct options options;
 	static struct plan plan;
 	struct failure failure;
 
+	options = (struct options){ .limit_memory = 256 << 10, .local = local };
 	source = (struct data_source){ .dir = test_directory, .proc = proc };
 	put_text("kallsyms", symbols);
 	assert_int_equal(resolver_new(&resolver, &plan, &source, &options, &failure), 0);
@@ -169,6 +171,20 @@ UNIT_TEST_WITH(test_time, make_test_directory, tear_down)
 	assert_string_equal(text, "2025-11-21T14:06:05.000000000Z");
 	assert_true(resolver_time(resolver, 1000 + 51 * 60000000000, text));
 	assert_string_equal(text, "2025-11-21T14:46:05.051000000Z");
+}
+
+UNIT_TEST_WITH(test_local_time, make_test_directory, tear_down)
+{
+	char text[TEXT_TIME_MAX];
+
+	setenv("TZ", "Asia/Kolkata", 1);
+	local = true;
+	open_resolver(kernel);
+	local = false;
+	resolver_mark_clock(resolver, 1000, 1763733305000000000);
+	assert_true(resolver_time(resolver, 1500, text));
+	assert_string_equal(text, "2025-11-21T19:25:05.000000500+05:30");
+	unsetenv("TZ");
 }
 
 /* A fork tells the cgroup of the child, and reclaim at a limit that of who takes memory there. */

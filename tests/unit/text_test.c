@@ -198,11 +198,65 @@ UNIT_TEST(test_time)
 
 		strftime(expected, sizeof(expected), "%Y-%m-%dT%H:%M:%S.000000789Z",
 			 gmtime_r(&at, &tm));
-		assert_true(text_time(text, seconds[i] * NS_PER_SECOND + 789));
+		assert_true(text_time(text, seconds[i] * NS_PER_SECOND + 789, false));
 		assert_string_equal(text, expected);
 	}
-	assert_false(text_time(text, 0));
+	assert_false(text_time(text, 0, false));
 	assert_string_equal(text, "");
+}
+
+/* date -d is the judge. */
+UNIT_TEST(test_time_zones)
+{
+	static const struct {
+		const char *text;
+		bool local;
+		uint64_t ns; /* 0: refused */
+	} cases[] = {
+		{ "2026-11-23T00:24:51.5Z", true, 1795393491500000000 },
+		{ "2026-11-23T00:24:51.123456789Z", false, 1795393491123456789 },
+		{ "2026-11-23T05:54:51+05:30", false, 1795393491000000000 },
+		{ "2026-11-22T19:24-05:00", false, 1795393440000000000 },
+		{ "2026-11-23T00:24:51", false, 1795393491000000000 },
+		{ "2026-11-22T19:24:51", true, 1795393491000000000 },
+		{ "2026-07-01T12:00", true, 1782921600000000000 },
+		{ "00:24:51", false, 1795393491000000000 },
+		{ "00:24", false, 1795393440000000000 },
+		{ "00:24:51.25", false, 1795393491250000000 },
+		{ "19:24:51", true, 1795393491000000000 },
+		{ "19:24:51+01:00", true, 1795371891000000000 },
+		{ "", false },
+		{ "00", false },
+		{ "24:61", false },
+		{ "00:24:51x", false },
+		{ "00:24:51.0000000001", false },
+		{ "00:24:51Z5", false },
+		{ "2026-11-23", false },
+		{ "2026-13-23T00:24", false },
+		{ "1969-12-31T00:24", false },
+	};
+	char text[TEXT_TIME_MAX];
+	uint64_t ns;
+
+	setenv("TZ", "America/New_York", 1);
+	tzset();
+	for (size_t i = 0; i < COUNT(cases); i++)
+		if (text_parse_time(cases[i].text, 1795393472000000000, cases[i].local, &ns) !=
+			    !!cases[i].ns ||
+		    (cases[i].ns && ns != cases[i].ns))
+			fail_msg("%s: %llu", cases[i].text, (unsigned long long)ns);
+	assert_true(text_time(text, 1795393491500000000, true));
+	assert_string_equal(text, "2026-11-22T19:24:51.500000000-05:00");
+	assert_true(text_time(text, 1782921600000000000, true));
+	assert_string_equal(text, "2026-07-01T12:00:00.000000000-04:00");
+	setenv("TZ", "Asia/Kolkata", 1);
+	tzset();
+	assert_true(text_time(text, 1795393491500000000, true));
+	assert_string_equal(text, "2026-11-23T05:54:51.500000000+05:30");
+	assert_true(text_time(text, 1795393491500000000, false));
+	assert_string_equal(text, "2026-11-23T00:24:51.500000000Z");
+	unsetenv("TZ");
+	tzset();
 }
 
 UNIT_TEST(test_append)

@@ -104,11 +104,21 @@ const char *text_duration(char text[TEXT_DURATION_MAX], uint64_t ns);
 #define TEXT_TIME_MAX 40
 
 /**
- * text_time - RFC 3339, UTC, with nanoseconds: "2026-11-21T14:45:00.123456789Z"
+ * text_time - RFC 3339, with nanoseconds: "2026-11-21T14:45:00.123456789Z"
  * @realtime: ns since the epoch
+ * @local: in the time zone of tzset(3), "+01:00" in place of "Z"
  *
  * An unknown time is 0: returns false with an empty text.
  */
-bool text_time(char text[TEXT_TIME_MAX], uint64_t realtime);
+bool text_time(char text[TEXT_TIME_MAX], uint64_t realtime, bool local);
+
+/**
+ * text_parse_time - the reverse; also without seconds, a fraction, or a date
+ * @day: a time on the day that is meant where @text has no date
+ * @local: a text without a zone is in the time zone of tzset(3), and so is that day; else UTC
+ *
+ * Returns false for a text that is no such time.
+ */
+bool text_parse_time(const char *text, uint64_t day, bool local, uint64_t *ret_realtime);
 
 #endif

@@ -42,6 +42,9 @@ enum key_kind {
 };
 
 #define OPTIONS_OOM_SCORE_UNSET INT_MIN
+#define OPTIONS_CLOCK_TIME                                                                         \
+	"allowed: a time as 2026-11-23T14:03:05.5Z, or as 14:03 or 14:03:05.5, of the day on "     \
+	"which the capture begins"
 
 /* The part of the summary that is printed; forms for programs have all of it, or none. */
 enum summary_form { SUMMARY_SHORT, SUMMARY_FULL, SUMMARY_NONE };
@@ -55,6 +58,9 @@ struct options {
 	char *comm;	    /* --comm: glob, NULL: all threads */
 	char *cgroup;	    /* --cgroup: glob, NULL: all cgroups */
 	int min_order;	    /* --min-order, 0: all */
+	char *cause;	    /* --cause: glob of keys, NULL: all */
+	char *from, *to;    /* --from, --to: see text_parse_time(), NULL: all */
+	bool local;	    /* --local: times are local ones */
 	char *verify;	    /* --verify: a capture, NULL: none */
 	char *source;	    /* -s, NULL: where tracefs is mounted */
 	char *read;	    /* -r: a trace.dat, NULL: see source */
@@ -123,6 +129,9 @@ int options_parse(struct options *options, int argc, char **argv, const char *co
  * Returns 0, or -errno with @failure (status 2).
  */
 int options_check_capture(const struct options *options, const char *path, struct failure *failure);
+
+/** options_check_live - the same for a running kernel */
+int options_check_live(const struct options *options, struct failure *failure);
 
 /** options_free - free the values, and set all members to zero */
 void options_free(struct options *options);

@@ -135,7 +135,7 @@ size_t resolver_stack(struct resolver *resolver, uint32_t number, const uint64_t
 uint64_t resolver_realtime(const struct resolver *resolver, uint64_t ts);
 
 /**
- * resolver_time - wall-clock time as text_time() prints it
+ * resolver_time - wall-clock time as text_time() prints it, local with --local
  *
  * Returns false before the first resolver_mark_clock(): the text is seconds of the trace clock then,
  * "7.882123".
