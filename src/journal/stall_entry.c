@@ -116,12 +116,16 @@ static void put_off_cpu_fields(struct journal_entry *entry, const struct stall *
 			       struct resolver *resolver)
 {
 	char name[STALL_FUNCTION_MAX];
+	struct line line;
 
 	if (!stall->off_cpu)
 		return;
 	for (int state = 0; state < STATE_UNKNOWN; state++)
 		put_phase(entry, phase_state_names[state].key, "",
 			  phases_state(&stall->phases, state));
+	line_clear(&line);
+	if (stall_had_cpu(&line, stall, TEXT_PRINTABLE))
+		journal_entry_text(entry, "ALLOCFILT_HAD_CPU", line.text);
 	if (!stall->nr_sleeps)
 		return;
 	resolver_symbol(resolver, stall->sleeps[0].function, 's', name, sizeof(name));

@@ -216,7 +216,7 @@ TEST(test_fields)
 	text_is("ALLOCFILT_CAUSE", "direct_reclaim");
 	text_is("ALLOCFILT_CAUSE_DETAIL", "reclaim itself 64 %");
 	number_is("ALLOCFILT_CAUSE_PERCENT", 88); /* 11.2 of 12.8 ms is 87.5 %, as in the message */
-	LACKS("ALLOCFILT_CPU_WAIT_USEC", "ALLOCFILT_SLEPT_IN");
+	LACKS("ALLOCFILT_CPU_WAIT_USEC", "ALLOCFILT_SLEPT_IN", "ALLOCFILT_HAD_CPU");
 	LACKS("ALLOCFILT_TIME", "ALLOCFILT_STACK", "ALLOCFILT_MEMCG", "ALLOCFILT_INTERRUPT",
 	      "ALLOCFILT_RECLAIMED_PAGES", "ALLOCFILT_COMPACTION_OUTCOME",
 	      "ALLOCFILT_COMPACTION_OUTCOMES", "ALLOCFILT_COMPACTION_ATTEMPTS", "ALLOCFILT_NODES",
@@ -227,7 +227,11 @@ TEST(test_fields)
 TEST(test_off_cpu)
 {
 	static const struct stall_slice sleep = { .function = 5, .state = STATE_BLOCKED };
+	static const struct stall_slice runner = { .name = "hog\n", .tid = 9, .ns = 3000000 };
 
+	stall.runners = &runner;
+	stall.nr_runners = 1;
+	stall.no_runner = 1000000;
 	stall.off_cpu = true;
 	stall.sleeps = &sleep;
 	stall.nr_sleeps = 1;
@@ -243,6 +247,7 @@ TEST(test_off_cpu)
 	number_is("ALLOCFILT_SLEPT_USEC", 2);
 	number_is("ALLOCFILT_OFF_CPU_USEC", 9);
 	text_is("ALLOCFILT_SLEPT_IN", "scan_5");
+	text_is("ALLOCFILT_HAD_CPU", "hog\\x0a-9 3.000 ms, not recorded 1.000 ms");
 }
 
 TEST(test_fields_not_known)
@@ -341,6 +346,7 @@ TEST(test_longest)
 		.time = time_text,
 		.stack = stack,
 	};
+	struct stall_slice runners[6] = { 0 };
 	char path[TASK_CGROUP_MAX];
 	char names[160];
 	const struct fake_field *stack_text;
@@ -354,6 +360,16 @@ TEST(test_longest)
 	for (int group = 0; group < PHASE_GROUPS; group++)
 		for (int part = 0; part < PHASE_PARTS; part++)
 			phases_spend(&stall.phases, group, part, STATE_RUNNING, 100000000000 * MS);
+	stall.off_cpu = true;
+	for (size_t i = 0; i < COUNT(runners); i++) {
+		memset(runners[i].name, 1, sizeof(runners[i].name) - 1);
+		runners[i].tid = 4194304;
+		runners[i].ns = 20000000000 * MS;
+	}
+	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 140000000000 * MS);
+	stall.runners = runners;
+	stall.nr_runners = COUNT(runners);
+	stall.no_runner = 20000000000 * MS;
 	stall.start = 1;
 	stall.end = UINT64_MAX;
 	stall.order = 10;
@@ -381,6 +397,8 @@ TEST(test_longest)
 	read_back.length = entry.used;
 	fake_parse(&read_back);
 	assert_string_equal(fake_value(&read_back, "OBJECT_SYSTEMD_USER_UNIT"), path + 16);
+	assert_non_null(strstr(fake_value(&read_back, "ALLOCFILT_HAD_CPU"),
+			       "2 others 40000000000.000 ms, not recorded 20000000000.000 ms"));
 	/* whole frames, of 95 bytes and a newline each */
 	stack_text = fake_field(&read_back, "ALLOCFILT_STACK");
 	length = stack_text->length - strlen(JOURNAL_CUT);
