@@ -265,17 +265,16 @@ static uint64_t rounded(uint64_t ns, uint64_t unit)
 
 const char *text_duration(char text[TEXT_DURATION_MAX], uint64_t ns)
 {
-	uint64_t us = rounded(ns, NS_PER_US);
-	uint64_t tenths = rounded(ns, NS_PER_MS / 10);
-	bool is_long = tenths >= 10000;
+	uint64_t us = rounded(ns, NS_PER_US), ms = rounded(ns, NS_PER_MS);
+	uint64_t tenths = rounded(ns, ms < 1000 ? NS_PER_MS / 10 : NS_PER_SECOND / 10);
 
-	if (is_long)
-		tenths = rounded(ns, NS_PER_SECOND / 10);
 	if (us < 1000)
 		snprintf(text, TEXT_DURATION_MAX, "%" PRIu64 " us", us);
+	else if (ms < 1000 && tenths >= 100)
+		snprintf(text, TEXT_DURATION_MAX, "%" PRIu64 " ms", ms);
 	else
 		snprintf(text, TEXT_DURATION_MAX, "%" PRIu64 ".%" PRIu64 " %s", tenths / 10,
-			 tenths % 10, is_long ? "s" : "ms");
+			 tenths % 10, ms < 1000 ? "ms" : "s");
 	return text;
 }
 
@@ -377,6 +376,20 @@ void line_add_text(struct line *line, const char *text)
 void line_add_ms(struct line *line, int width, uint64_t ns)
 {
 	line_add(line, "%*" PRIu64 ".%03" PRIu64, width, ns / NS_PER_MS, ns / NS_PER_US % 1000);
+}
+
+void line_add_duration(struct line *line, int width, uint64_t ns)
+{
+	char text[TEXT_DURATION_MAX];
+
+	line_add(line, "%*s", width, text_duration(text, ns));
+}
+
+void line_pad(struct line *line, size_t columns)
+{
+	size_t used = text_columns(line->text);
+
+	line_add(line, "%*s", used < columns ? (int)(columns - used) : 0, "");
 }
 
 void line_add_escaped(struct line *line, const char *text, enum text_rule rule)

@@ -280,26 +280,26 @@ TEST(test_units)
 	receive(JOURNAL_ID_HELD_BACK);
 	receive(JOURNAL_ID_STATUS);
 	receive_unit("systemd-journald.service",
-		     "systemd-journald.service waited 500.0 ms in 1 stall of the last 60 min, "
-		     "worst 500.0 ms; cause: direct reclaim 100 %" SHORT_OF_MEMORY);
-	receive_unit("a.service", "a.service waited 400.0 ms in 2 stalls of the last 60 min, "
-				  "worst 300.0 ms; cause: direct reclaim 100 %" SHORT_OF_MEMORY);
+		     "systemd-journald.service waited 500 ms in 1 stall of the last 60 min, "
+		     "worst 500 ms; cause: direct reclaim 100 %" SHORT_OF_MEMORY);
+	receive_unit("a.service", "a.service waited 400 ms in 2 stalls of the last 60 min, "
+				  "worst 300 ms; cause: direct reclaim 100 %" SHORT_OF_MEMORY);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_STALLS"), 2);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_TOTAL_USEC"), 400000);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_WORST_USEC"), 300000);
 	assert_string_equal(fake_value(&entry, "ALLOCFILT_CAUSE"), "direct_reclaim");
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_CAUSE_PERCENT"), 100);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_PERIOD_USEC"), 3600000000);
-	receive_unit("/docker/0af1", "/docker/0af1 waited 350.0 ms in 1 stall of the last 60 min, "
-				     "worst 350.0 ms; cause: direct reclaim 100 %" SHORT_OF_MEMORY);
+	receive_unit("/docker/0af1", "/docker/0af1 waited 350 ms in 1 stall of the last 60 min, "
+				     "worst 350 ms; cause: direct reclaim 100 %" SHORT_OF_MEMORY);
 	nothing_more();
 	put_in("", 20 * MS);
 	receive(JOURNAL_ID_STALL);
 	tick(START + 61 * MINUTE + SECOND / 2);
 	/* the rest, at the end */
 	assert_int_equal(output_summary(output, &view), 0);
-	receive_unit("none", "tasks of no known unit waited 20.0 ms in 1 stall of the last 61 s, "
-			     "worst 20.0 ms; cause: direct reclaim 100 %" SHORT_OF_MEMORY);
+	receive_unit("none", "tasks of no known unit waited 20 ms in 1 stall of the last 61 s, "
+			     "worst 20 ms; cause: direct reclaim 100 %" SHORT_OF_MEMORY);
 	receive(JOURNAL_ID_SUMMARY);
 	nothing_more();
 }
@@ -334,9 +334,9 @@ TEST(test_waits_of_units)
 	put_wait("/d.service", ROLE_REFAULT, 10 * MS, false);
 	assert_int_equal(output_summary(output, &view), 0);
 	receive_unit("a.service",
-		     "a.service waited 500.0 ms in 1 stall of the last 1 s, worst 500.0 ms; cause: "
-		     "direct reclaim 100 %; 450.0 ms in 3 memory waits, most of it direct reclaim; "
-		     "50.0 ms of it in 2 shorter than a stall" SHORT_OF_MEMORY);
+		     "a.service waited 500 ms in 1 stall of the last 1 s, worst 500 ms; cause: "
+		     "direct reclaim 100 %; 450 ms in 3 memory waits, most of it direct reclaim; "
+		     "50 ms of it in 2 shorter than a stall" SHORT_OF_MEMORY);
 	has_remedy("direct_reclaim");
 	assert_string_equal(fake_value(&entry, "ALLOCFILT_WAIT_REASON"), "direct_reclaim");
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_WAITS"), 3);
@@ -344,15 +344,15 @@ TEST(test_waits_of_units)
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_TOTAL_USEC"), 500000);
 	receive_unit(
 		"b.service",
-		"b.service waited 0 us in 0 stalls of the last 1 s; 60.0 ms in 1 memory wait, "
-		"most of it memory.high; 60.0 ms of it in 1 shorter than a stall. The kernel slowed "
+		"b.service waited 0 us in 0 stalls of the last 1 s; 60 ms in 1 memory wait, "
+		"most of it memory.high; 60 ms of it in 1 shorter than a stall. The kernel slowed "
 		"a cgroup down, because it was above memory.high. Raise MemoryHigh= of the unit, "
 		"or have it use less memory.");
 	has_remedy("memory_high");
 	receive_unit(
 		"d.service",
-		"d.service waited 0 us in 0 stalls of the last 1 s; 10.0 ms in 1 memory wait, "
-		"most of it refault; 10.0 ms of it in 1 shorter than a stall. Reclaim had taken pages "
+		"d.service waited 0 us in 0 stalls of the last 1 s; 10 ms in 1 memory wait, "
+		"most of it refault; 10 ms of it in 1 shorter than a stall. Reclaim had taken pages "
 		"that are in use, and tasks waited to read them again. Raise the unit's limit or "
 		"add memory, so that its files fit, or protect it with MemoryLow=.");
 	has_remedy("refault");
@@ -391,8 +391,8 @@ TEST(test_causes_of_a_unit)
 	assert_int_equal(output_summary(output, &view), 0);
 	receive(JOURNAL_ID_HELD_BACK);
 	receive_unit("a.service",
-		     "a.service waited 600.0 ms in 4 stalls of the last 1 s, worst "
-		     "349.0 ms; cause: memcg reclaim 58 %, compaction 25 %. The "
+		     "a.service waited 600 ms in 4 stalls of the last 1 s, worst "
+		     "349 ms; cause: memcg reclaim 58 %, compaction 25 %. The "
 		     "cgroup was at its own limit and freed its own memory, not that of the "
 		     "machine. Raise MemoryMax= or MemoryHigh= of the unit, or have it use "
 		     "less memory.");

@@ -87,7 +87,7 @@ static void message_is(const char *expected)
 	assert_string_equal(message, expected);
 }
 
-#define USUAL "[812]: page allocation stalled 12.8 ms: direct reclaim 88 %: reclaim itself 64 %; "
+#define USUAL "[812]: page allocation stalled 13 ms: direct reclaim 88 %: reclaim itself 64 %; "
 
 #define TEST(function) UNIT_TEST_WITH(function, make_stall, NULL)
 
@@ -106,12 +106,12 @@ TEST(test_message_outside_reclaim)
 	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_ITSELF][STATE_RUNNING] = 2000 * US;
 	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SHRINKERS][STATE_RUNNING] = 0;
 	stall.phases.ns[PHASE_OUTSIDE][PART_ITSELF][STATE_RUNNING] = 9700 * US;
-	message_is("nginx[812]: page allocation stalled 12.8 ms: outside reclaim 76 %, "
+	message_is("nginx[812]: page allocation stalled 13 ms: outside reclaim 76 %, "
 		   "which no slow run of a traced function explains; order 0 GFP_KERNEL");
 	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_ITSELF][STATE_RUNNING] = 5400 * US;
 	stall.phases.ns[PHASE_OUTSIDE][PART_ITSELF][STATE_RUNNING] = 6300 * US;
 	message_is(
-		"nginx[812]: page allocation stalled 12.8 ms: outside reclaim 49 %, direct reclaim 42 %; "
+		"nginx[812]: page allocation stalled 13 ms: outside reclaim 49 %, direct reclaim 42 %; "
 		"nothing is half of it; order 0 GFP_KERNEL");
 }
 
@@ -126,11 +126,11 @@ TEST(test_message_of_others)
 	stall.tid = 815;
 	named.name = "worker";
 	message_is(
-		"worker[815] of nginx[812]: my_function stalled 12.8 ms: reclaim 100 %: reclaim itself 100 %");
+		"worker[815] of nginx[812]: my_function stalled 13 ms: reclaim 100 %: reclaim itself 100 %");
 	stall.key.kind = OWNER_SOFTIRQ;
 	stall.role = ROLE_MEMORY_HIGH;
 	message_is(
-		"interrupt on CPU 3: memory.high stalled 12.8 ms: reclaim 100 %: reclaim itself 100 %");
+		"interrupt on CPU 3: memory.high stalled 13 ms: reclaim 100 %: reclaim itself 100 %");
 }
 
 /* Names of any bytes still make one line of valid UTF-8. */
@@ -272,7 +272,7 @@ TEST(test_ended)
 	read_fields();
 	LACKS("ALLOCFILT_PID", "ALLOCFILT_CGROUP", "OBJECT_SYSTEMD_UNIT");
 	number_is("ALLOCFILT_ENDED", 1);
-	message_is("nginx[812] (cgroup unknown: it had ended): page allocation stalled 12.8 ms: "
+	message_is("nginx[812] (cgroup unknown: it had ended): page allocation stalled 13 ms: "
 		   "direct reclaim 88 %: reclaim itself 64 %; order 0 GFP_KERNEL");
 	LACKS("ALLOCFILT_CGROUP_SOURCE");
 	task_info.source = "parent";
@@ -281,7 +281,7 @@ TEST(test_ended)
 	text_is("ALLOCFILT_CGROUP_SOURCE", "parent");
 	text_is("OBJECT_SYSTEMD_UNIT", "web.service");
 	message_is("nginx[812] (cgroup from parent: it had ended): page allocation "
-		   "stalled 12.8 ms: direct reclaim 88 %: reclaim itself 64 %; order 0 GFP_KERNEL");
+		   "stalled 13 ms: direct reclaim 88 %: reclaim itself 64 %; order 0 GFP_KERNEL");
 	task_info.source = NULL;
 	task_info.ended = false;
 	read_fields();

@@ -160,7 +160,7 @@ RUN(clean)
 		put_two(0, 11 * STEP, 0);
 		put_two(1, 3 * STEP, 0);
 		end();
-		assert_verdict("clean: 2 CPUs, 3 pages, 5 records, 10.0 ms");
+		assert_verdict("clean: 2 CPUs, 3 pages, 5 records, 10 ms");
 		assert_int_equal(found->cpus[0].pages, 2);
 		assert_int_equal(found->cpus[0].bytes, 2 * MADE_PAGE_SIZE);
 		assert_int_equal(found->cpus[0].first, STEP);

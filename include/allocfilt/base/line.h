@@ -28,6 +28,12 @@ void line_add_text(struct line *line, const char *text);
 /** line_add_ms - add ns as milliseconds, "12.345"; @width: columns before the point, at least */
 void line_add_ms(struct line *line, int width, uint64_t ns);
 
+/** line_add_duration - add a time as text_duration() prints it; @width: columns, at least */
+void line_add_duration(struct line *line, int width, uint64_t ns);
+
+/** line_pad - add blanks up to a number of columns, unless the line has more */
+void line_pad(struct line *line, size_t columns);
+
 /** line_add_name - add a name of any bytes as it may be shown where the writer writes: text_rule_of() */
 void line_add_name(struct line *line, const struct writer *writer, const char *name);
 

@@ -98,7 +98,7 @@ size_t text_append(char *to, size_t size, size_t used, const char *text);
 
 #define TEXT_DURATION_MAX 32
 
-/** text_duration - ns for a person: "134 us", "12.8 ms", "1.2 s", rounded; returns @text */
+/** text_duration - ns for a person: "134 us", "4.6 ms", "81 ms", "1.2 s", rounded; returns @text */
 const char *text_duration(char text[TEXT_DURATION_MAX], uint64_t ns);
 
 #define TEXT_TIME_MAX 40
