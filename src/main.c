@@ -53,7 +53,7 @@ static int run_source(const struct run_context *run, struct failure *failure)
 	}
 	ret = options_check_live(options, failure);
 	if (!ret)
-		ret = config_check_threshold(options, failure);
+		ret = config_check_report(options, false, options->threshold, failure);
 	if (!ret)
 		ret = kernel_check_pid_namespace(failure);
 	if (ret)
@@ -172,7 +172,7 @@ static int do_task(const struct options *options, struct command *command, int a
 	case TASK_PROBE:
 		return kernel_check_run(options, failure);
 	case TASK_CHECK_CONFIG:
-		ret = config_check_threshold(options, failure);
+		ret = config_check_report(options, false, options->threshold, failure);
 		if (!ret)
 			ret = kernel_plan_check(options, failure);
 		if (ret < 0 || options->quiet)

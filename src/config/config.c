@@ -142,13 +142,3 @@ int config_check_report(const struct options *options, bool capture, uint64_t th
 					       setting),
 			   report / 1000, threshold / 1000);
 }
-
-int config_check_threshold(const struct options *options, struct failure *failure)
-{
-	if (options->threshold)
-		return config_check_report(options, false, options->threshold, failure);
-	return failure_set(
-		failure, EXIT_STATUS_USAGE, EINVAL,
-		"no threshold: set one with -t TIME, as -t 134 for 134 us, or with threshold = TIME in %s",
-		config_path(options));
-}

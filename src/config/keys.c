@@ -50,7 +50,7 @@ static const char *const account_sorts[] = {
 };
 
 const struct key keys[] = {
-	{ "threshold", "-t", KEY_QUANTITY, KEY_FILE, TRACES, FIELD(threshold),
+	{ "threshold", "-t", KEY_QUANTITY, KEY_FILE, TRACES, FIELD(threshold), "1ms",
 	  .account_reads = true, .units = &quantity_short_time, BOUNDS(1, THRESHOLD_LARGEST),
 	  .microseconds = true, .allowed = MICROSECONDS, .argument = "TIME",
 	  .help = "what took at least that long; ns us ms s, a bare number is us (not needed for a "

@@ -14,8 +14,6 @@
 #include "config/keys.h"
 #include "config/values.h"
 
-#define ACCOUNT_THRESHOLD 1000000 /* ns: where neither -t nor the file has one */
-
 #define INPUT	    'i' /* of a subcommand with an operand */
 #define HELP_COLUMN 25
 #define HELP_WIDTH  80
@@ -210,15 +208,12 @@ static int parse_arguments(struct options *options, int argc, char **argv,
 	return error;
 }
 
-/* An account shows no single stall, so it needs no threshold from the user. */
 static int set_account(struct options *options, struct failure *failure)
 {
 	if (options->interval && !strcmp(options->format, "folded"))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "--interval and -f folded exclude each other: folded has no "
 				   "place for a time");
-	if (!options->threshold)
-		options->threshold = ACCOUNT_THRESHOLD;
 	options->page_allocation = false;
 	return 0;
 }

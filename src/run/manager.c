@@ -81,7 +81,7 @@ static int read_settings(const struct manager *manager, struct options *options,
 	if (!ret)
 		ret = config_load(options, failure);
 	if (!ret)
-		ret = config_check_threshold(options, failure);
+		ret = config_check_report(options, false, options->threshold, failure);
 	if (!ret)
 		ret = kernel_plan_check(options, failure);
 	return ret < 0 ? ret : 0;

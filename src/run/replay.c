@@ -12,30 +12,23 @@
 #include "run/report.h"
 
 /* The threshold of a configuration file is for live runs: that of the capture comes first. */
-static int choose_threshold(const struct run_context *run, const struct capture *capture,
-			    uint64_t *ret_threshold, struct failure *failure)
+static uint64_t choose_threshold(const struct run_context *run, const struct capture *capture)
 {
 	uint64_t recorded = capture_info(capture)->threshold;
-	bool described = capture_info(capture)->described;
+	uint64_t threshold = run->options->threshold;
+	bool is_given = options_on_command_line(run->options, "threshold");
 
-	*ret_threshold = recorded;
-	if (described && recorded && !options_on_command_line(run->options, "threshold"))
-		return 0;
-	if (!run->options->threshold && !described)
-		return failure_set(
-			failure, EXIT_STATUS_USAGE, EINVAL,
-			"%s: no threshold: a trace.dat or a capture made by hand has none, set one with -t TIME",
-			capture_source(capture)->dir);
-	if (!run->options->threshold)
-		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "%s/capture: no threshold in it, set one with -t TIME",
-				   capture_source(capture)->dir);
-	*ret_threshold = run->options->threshold;
-	if (*ret_threshold < recorded)
+	if (recorded && !is_given && (capture_info(capture)->described || recorded > threshold))
+		return recorded;
+	if (!is_given)
+		log_notice("%s has no threshold of its own: stalls of %" PRIu64
+			   " us or more are shown",
+			   capture_source(capture)->dir, threshold / 1000);
+	if (threshold < recorded)
 		log_warning("threshold %" PRIu64 " us is below the %" PRIu64
 			    " us of the capture, so runs shorter than that are not in it",
-			    *ret_threshold / 1000, recorded / 1000);
-	return 0;
+			    threshold / 1000, recorded / 1000);
+	return threshold;
 }
 
 static int plan_replay(const struct run_context *run, struct capture *capture, struct plan **plan,
@@ -51,13 +44,12 @@ static int plan_replay(const struct run_context *run, struct capture *capture, s
 		.events = run->options->events,
 		.event_setting = config_setting_name(run->options, "event", events),
 		.children = capture_source(capture)->command,
+		.threshold = choose_threshold(run, capture),
 		.off_cpu = true,
 	};
 	struct plan_offer offer;
-	int ret = choose_threshold(run, capture, &request.threshold, failure);
+	int ret = config_check_report(run->options, true, request.threshold, failure);
 
-	if (!ret)
-		ret = config_check_report(run->options, true, request.threshold, failure);
 	if (ret)
 		return ret;
 	capture_offer(capture, &offer);

@@ -28,7 +28,7 @@ static void use(const struct options *options)
 
 	while (options_next_set(options, &place, &setting))
 		config_setting_name(options, setting.name, text);
-	config_check_threshold(options, &failure);
+	config_check_report(options, false, options->threshold, &failure);
 	config_check_report(options, true, options->threshold, &failure);
 }
 

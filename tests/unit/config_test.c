@@ -108,7 +108,8 @@ UNIT_TEST(test_report)
 
 		assert_int_equal(config_report(options, false), cases[i].live * 1000000);
 		assert_int_equal(config_report(options, true), cases[i].capture * 1000000);
-		assert_int_equal(config_check_threshold(options, &failure), 0);
+		assert_int_equal(config_check_report(options, false, options->threshold, &failure),
+				 0);
 	}
 	assert_int_equal(config_report(load_good(NULL, "threshold = 1ms\n"), false), 0);
 	/* a threshold just above the report */

@@ -25,7 +25,7 @@ UNIT_TEST(test_defaults)
 
 	parse_good(&options, "allocfilt");
 	assert_int_equal(options.task, TASK_RUN);
-	assert_int_equal(options.threshold, 0);
+	assert_int_equal(options.threshold, 1000000);
 	assert_string_equal(options.format, "plain");
 	assert_int_equal(options.duration, 0);
 	assert_int_equal(options.oom_score, OPTIONS_OOM_SCORE_UNSET);

@@ -53,7 +53,7 @@ enum account_sort { SORT_WASTED, SORT_ALLOCATED, SORT_COUNT };
 
 struct options {
 	enum options_task task;
-	uint64_t threshold; /* -t: ns, whole microseconds; 0: none */
+	uint64_t threshold; /* -t: ns, whole microseconds */
 	uint64_t report;    /* --report: ns, see config_report(); 0: none */
 	char *comm;	    /* --comm: glob, NULL: all threads */
 	char *cgroup;	    /* --cgroup: glob, NULL: all cgroups */
@@ -208,12 +208,5 @@ uint64_t config_report(const struct options *options, bool capture);
  */
 int config_check_report(const struct options *options, bool capture, uint64_t threshold,
 			struct failure *failure);
-
-/**
- * config_check_threshold - is a threshold set, and does `report` reach it?
- *
- * For a running kernel. Returns 0, or -errno with @failure (status 2).
- */
-int config_check_threshold(const struct options *options, struct failure *failure);
 
 #endif
