@@ -10,7 +10,6 @@
 #include "allocfilt/output/form.h"
 #include "allocfilt/stats/chains.h"
 #include "output/heat_map.h"
-#include "output/tree.h"
 
 /*
  * The form `html`: one page for people, to look at and to mail. It has no script and refers to
@@ -576,25 +575,6 @@ static void html_facts_of(struct writer *writer, const struct named_stall *named
 	html_raw(writer, "</p>\n");
 }
 
-static void html_tree(struct writer *writer, struct resolver *resolver, const struct stall *stall)
-{
-	struct tree_rows rows;
-
-	tree_rows(&rows, resolver, &stall->phases, stall);
-	if (!rows.count)
-		return;
-	html_raw(writer, "<table><thead><tr><th scope=\"col\">phase</th><th scope=\"col\">ms</th>"
-			 "<th scope=\"col\">of the stall</th></tr></thead><tbody>\n");
-	for (size_t i = 0; i < rows.count; i++) {
-		html_put(writer, "<tr class=\"d%d\"><th scope=\"row\">", rows.row[i].level);
-		html_name(writer, rows.row[i].title);
-		html_put(writer, "</th><td>" MS "</td>", MS_OF(rows.row[i].ns));
-		html_bar(writer, rows.row[i].ns, stall->end - stall->start);
-		html_raw(writer, "</tr>\n");
-	}
-	html_raw(writer, "</tbody></table>\n");
-}
-
 static void html_stack(struct writer *writer, struct resolver *resolver, const struct stall *stall)
 {
 	const uint64_t *frames;
@@ -638,7 +618,6 @@ static void html_longest(struct writer *writer, const struct summary_view *view)
 		html_text(writer, text);
 		html_raw(writer, "</p>\n");
 		html_facts_of(writer, named);
-		html_tree(writer, view->resolver, named->stall);
 		html_stack(writer, view->resolver, named->stall);
 		html_raw(writer, "</details>\n");
 	}

@@ -152,18 +152,20 @@ void stall_facts(const struct named_stall *named, struct stall_fact facts[STALL_
 	const uint64_t *count = stall->counts.count;
 	unsigned int known = stall->counts.known;
 
-	FACT("order", "ALLOCFILT_ORDER", true, .before = "order ", .after = "",
+	FACT("asked_by", .for_people = true, .before = "in ", .after = "", .known = named->asked_by,
+	     .text = named->asked_by);
+	FACT("order", "ALLOCFILT_ORDER", true, true, .before = "order ", .after = "",
 	     .known = stall->order >= 0, .number = stall->order);
-	FACT("gfp", "ALLOCFILT_GFP", true, .before = "", .after = "", .known = *stall->gfp_names,
-	     .text = stall->gfp_names);
+	FACT("gfp", "ALLOCFILT_GFP", true, true, .before = "", .after = "",
+	     .known = *stall->gfp_names, .text = stall->gfp_names);
 	FACT("gfp_flags", .known = stall->has_gfp, .number = stall->gfp, .is_flags = true);
-	FACT("nr_reclaimed", "ALLOCFILT_RECLAIMED_PAGES", true, .before = "",
+	FACT("nr_reclaimed", "ALLOCFILT_RECLAIMED_PAGES", true, true, .before = "",
 	     .after = stall->nr_reclaimed == 1 ? " page reclaimed" : " pages reclaimed",
 	     .known = stall->has_reclaimed, .number = stall->nr_reclaimed);
 	FACT("compaction", "ALLOCFILT_COMPACTION_OUTCOME", .known = *stall->compaction,
 	     .text = stall->compaction);
 	FACT("memcg_id", .known = stall->memcg_id, .number = stall->memcg_id);
-	FACT("memcg", "ALLOCFILT_MEMCG", true, .before = "from ", .after = "",
+	FACT("memcg", "ALLOCFILT_MEMCG", true, true, .before = "from ", .after = "",
 	     .known = *named->memcg, .text = named->memcg);
 	FACT("nodes", "ALLOCFILT_NODES", true, true, "node ", "", *stall->nodes,
 	     .text = stall->nodes);
@@ -179,9 +181,9 @@ void stall_facts(const struct named_stall *named, struct stall_fact facts[STALL_
 	FACT("reclaim_priority", "ALLOCFILT_RECLAIM_PRIORITY", true, true, "priority down to ", "",
 	     stall->has_priority, .number = stall->priority);
 	/* Outcomes say more than attempts, but a compaction may end before it reaches a zone. */
-	FACT("compaction_attempts", "ALLOCFILT_COMPACTION_ATTEMPTS", !*stall->outcomes, true,
-	     "compaction attempts: ", "", known & 1u << COUNT_COMPACTIONS,
-	     .number = count[COUNT_COMPACTIONS]);
+	FACT("compaction_attempts", "ALLOCFILT_COMPACTION_ATTEMPTS", !*stall->outcomes, true, "",
+	     count[COUNT_COMPACTIONS] == 1 ? " compaction attempt" : " compaction attempts",
+	     known & 1u << COUNT_COMPACTIONS, .number = count[COUNT_COMPACTIONS]);
 	FACT("compaction_outcomes", "ALLOCFILT_COMPACTION_OUTCOMES", true, true, "compaction: ", "",
 	     *stall->outcomes, .text = stall->outcomes);
 }

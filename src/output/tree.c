@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocfilt/names/units.h"
 #include "allocfilt/output/facts.h"
 #include "allocfilt/output/form.h"
+#include "allocfilt/stall/cause.h"
 #include "allocfilt/stats/ranking.h"
 #include "output/tree.h"
 
 /* The form `tree`: a block for each stall, for people; then the summary. */
 
-#define ROW_SHRINKERS 5	  /* rows for the shrinkers of a group; the others share one */
-#define ROW_SHARE     100 /* a shrinker below 1/ROW_SHARE of the stall has no row of its own */
-#define TITLE_COLUMNS 44  /* of a title with its branches */
+#define ROW_SLICES    5	  /* rows for the shrinkers of a group, or the functions of a sleep */
+#define ROW_SHARE     100 /* less than 1/ROW_SHARE of the whole is no row of its own */
+#define TITLE_COLUMNS 50  /* of a title with its branches */
+#define HEAD_COLUMNS  80
+#define TITLE_MAX     (2 * STALL_FUNCTION_MAX + 24) /* with an address */
+
+/* The places in a text of resolver_time(). */
+#define TIME_OF_DAY 11
+#define TIME_ZONE   29
 
 #define BOLD  "\033[1m"
 #define RED   "\033[1;31m"
@@ -33,180 +40,217 @@ struct branches {
 static const struct branches box_branches = { "├─ ", "└─ ", "│  ", "   " };
 static const struct branches ascii_branches = { "|- ", "`- ", "|  ", "   " };
 
-__attribute__((format(printf, 4, 5))) static struct tree_row *
-tree_add_row(struct tree_rows *rows, int level, uint64_t ns, const char *format, ...)
-{
-	struct tree_row *row =
-		&rows->row[rows->count < TREE_ROWS_MAX ? rows->count++ : TREE_ROWS_MAX - 1];
-	va_list arguments;
+/* The form's own state. */
+struct tree_output {
+	struct terminal terminal;
+	char date[sizeof("2026-11-21")]; /* of the last stall */
+};
 
-	row->level = level;
-	row->ns = ns;
-	row->is_half = false;
-	va_start(arguments, format);
-	vsnprintf(row->title, sizeof(row->title), format, arguments);
-	va_end(arguments);
-	return row;
+/* ---- rows ---- */
+
+struct tree_row {
+	int level; /* 0: a phase, 1: its part, 2: a shrinker; states are one level below these */
+	uint64_t ns;
+	const char *title;		 /* NULL: the name of the slice is */
+	const struct stall_slice *slice; /* a shrinker, or a function that slept */
+	bool done;
+};
+
+#define TREE_ROWS_MAX 1024 /* the most that a stall has: states of all parts, and slices */
+
+/* Each row is followed by those below it. */
+struct tree {
+	struct writer *writer;
+	const struct terminal *terminal;
+	struct resolver *resolver;
+	const struct phases *phases;
+	uint64_t whole;		   /* ns: of all phases */
+	const struct stall *stall; /* NULL: phases are those of several */
+	struct stall_cause cause;  /* of @stall */
+	size_t count;
+	struct tree_row row[TREE_ROWS_MAX];
+};
+
+static void tree_add_row(struct tree *tree, int level, uint64_t ns, const char *title,
+			 const struct stall_slice *slice)
+{
+	if (ns && tree->count < TREE_ROWS_MAX)
+		tree->row[tree->count++] = (struct tree_row){ .level = level,
+							      .ns = ns,
+							      .title = title,
+							      .slice = slice };
 }
 
-static void tree_add_shrinker(struct tree_rows *rows, const struct stall_slice *shrinker)
+/*
+ * The states of the task in a part, and where it slept. That it ran all the time is told only where
+ * nothing else explains the part.
+ */
+static void tree_add_states(struct tree *tree, int level, int group, int part)
 {
-	bool shared = false; /* does another shrinker have the same callback? */
-	char name[160];
+	const uint64_t *ns = tree->phases->ns[group][part];
+	uint64_t whole = phases_part(tree->phases, group, part);
 
-	resolver_shrinker(rows->resolver, shrinker->shrinker, shrinker->callback, name,
-			  sizeof(name));
-	for (size_t i = 0; i < rows->stall->nr_shrinkers; i++)
-		shared |= rows->stall->shrinkers[i].callback == shrinker->callback &&
-			  rows->stall->shrinkers[i].shrinker != shrinker->shrinker;
+	if (!tree->stall || !tree->stall->off_cpu ||
+	    (ns[STATE_RUNNING] == whole && part != PART_ITSELF && part != PART_SHRINKER_LOOKUP))
+		return;
+	for (int state = 0; state < STATE_UNKNOWN; state++) {
+		tree_add_row(tree, level, ns[state], phase_state_names[state].title, NULL);
+		for (size_t i = 0; ns[state] && i < tree->stall->nr_sleeps; i++) {
+			const struct stall_slice *sleep = &tree->stall->sleeps[i];
+
+			if ((int)sleep->group == group && (int)sleep->part == part &&
+			    (int)sleep->state == state)
+				tree_add_row(tree, level + 1, sleep->ns, NULL, sleep);
+		}
+	}
+}
+
+static void tree_add_phases(struct tree *tree)
+{
+	const struct stall *stall = tree->stall;
+
+	PHASES_FOREACH(group, tree->phases) {
+		tree_add_row(tree, 0, phases_group(tree->phases, group),
+			     phase_group_names[group].title, NULL);
+		if (!phases_is_reclaim(group))
+			tree_add_states(tree, 1, group, PART_ITSELF);
+		for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++) {
+			tree_add_row(tree, 1, phases_part(tree->phases, group, part),
+				     phase_part_names[part].title, NULL);
+			if (part != PART_SHRINKERS)
+				tree_add_states(tree, 2, group, part);
+			for (size_t i = 0;
+			     part == PART_SHRINKERS && stall && i < stall->nr_shrinkers; i++)
+				if ((int)stall->shrinkers[i].group == group)
+					tree_add_row(tree, 2, stall->shrinkers[i].ns, NULL,
+						     &stall->shrinkers[i]);
+		}
+	}
+}
+
+/* A part is known by its title and its time, a state by its title: it is the sum of several rows. */
+static bool tree_is_cause(const struct tree *tree, const struct tree_row *row)
+{
+	const struct stall_cause *cause = &tree->cause;
+	const struct cause_step *last;
+
+	if (!tree->stall || cause->which == CAUSE_MIXED)
+		return false;
+	if (cause->which >= PHASE_GROUPS)
+		return row->title == cause_name(cause->which)->title;
+	last = &cause->steps[cause->nr_steps - 1];
+	return row->title == last->title && row->slice == last->shrinker && row->ns == last->ns;
+}
+
+static void tree_title(const struct tree *tree, const struct tree_row *row, char text[TITLE_MAX])
+{
+	const struct stall_slice *slice = row->slice;
+	bool shared = false; /* does another shrinker have the same callback? */
+	size_t used;
+
+	if (!slice) {
+		snprintf(text, TITLE_MAX, "%s", row->title);
+		return;
+	}
+	if (slice->function) {
+		used = snprintf(text, TITLE_MAX, "in ");
+		resolver_symbol(tree->resolver, slice->function, 's', text + used,
+				STALL_FUNCTION_MAX);
+		return;
+	}
+	resolver_shrinker(tree->resolver, slice->shrinker, slice->callback, text,
+			  2 * STALL_FUNCTION_MAX);
+	for (size_t i = 0; i < tree->stall->nr_shrinkers; i++)
+		shared |= tree->stall->shrinkers[i].callback == slice->callback &&
+			  tree->stall->shrinkers[i].shrinker != slice->shrinker;
 	/*
 	 * Shrinkers of one callback without a superblock's label differ in their address only; a
 	 * module's name is no label.
 	 */
-	if (shared && !resolver_shrinker_label(rows->resolver, shrinker->shrinker))
-		tree_add_row(rows, 2, shrinker->ns, "%.100s[0x%" PRIx64 "]", name,
-			     shrinker->shrinker);
-	else
-		tree_add_row(rows, 2, shrinker->ns, "%.150s", name);
+	used = strlen(text);
+	if (shared && !resolver_shrinker_label(tree->resolver, slice->shrinker))
+		snprintf(text + used, TITLE_MAX - used, "[0x%" PRIx64 "]", slice->shrinker);
 }
 
-/*
- * Adds the largest shrinkers of a group. The first one always has a row, and so has the first one
- * with a superblock's label: people look for the file system that cost most.
- */
-static void tree_add_shrinkers(struct tree_rows *rows, enum phase_group group)
+static void tree_put_row(const struct tree *tree, const char *before, const char *title,
+			 uint64_t ns, bool is_cause)
 {
-	uint64_t whole = phases_total(rows->phases);
-	bool any = false, any_labelled = false;
-	uint64_t others = 0;
-	size_t nr_others = 0;
-	int shown = 0;
-
-	for (size_t i = 0; i < rows->stall->nr_shrinkers; i++) {
-		const struct stall_slice *shrinker = &rows->stall->shrinkers[i];
-		bool first_labelled;
-
-		if (shrinker->group != group || !shrinker->ns)
-			continue;
-		first_labelled = !any_labelled &&
-				 resolver_shrinker_label(rows->resolver, shrinker->shrinker);
-		if (!any || first_labelled ||
-		    (shrinker->ns >= whole / ROW_SHARE && shown < ROW_SHRINKERS)) {
-			tree_add_shrinker(rows, shrinker);
-			shown++;
-		} else {
-			others += shrinker->ns;
-			nr_others++;
-		}
-		any = true;
-		any_labelled |= first_labelled;
-	}
-	if (nr_others)
-		tree_add_row(rows, 2, others, "%zu other shrinker%s", nr_others,
-			     nr_others == 1 ? "" : "s");
-}
-
-static void tree_add_sleeps(struct tree_rows *rows, int level, enum phase_group group,
-			    enum phase_part part, enum phase_state state)
-{
-	uint64_t whole = phases_total(rows->phases);
-	int shown = 0;
-
-	for (size_t i = 0; i < rows->stall->nr_sleeps; i++) {
-		const struct stall_slice *sleep = &rows->stall->sleeps[i];
-		char name[STALL_FUNCTION_MAX];
-
-		if (sleep->group != group || sleep->part != part || sleep->state != state ||
-		    (shown && (sleep->ns < whole / ROW_SHARE || shown == ROW_SHRINKERS)))
-			continue;
-		resolver_symbol(rows->resolver, sleep->function, 's', name, sizeof(name));
-		tree_add_row(rows, level, sleep->ns, "in %s", name);
-		shown++;
-	}
-}
-
-/*
- * The states of the task in a part, most time first. That it ran all the time is told only where
- * nothing else explains the part.
- */
-static void tree_add_states(struct tree_rows *rows, int level, enum phase_group group,
-			    enum phase_part part)
-{
-	const uint64_t *ns = rows->phases->ns[group][part];
-	uint64_t whole = phases_part(rows->phases, group, part);
-	int state = -1;
-
-	if (!rows->stall || !rows->stall->off_cpu ||
-	    (ns[STATE_RUNNING] == whole && part != PART_ITSELF && part != PART_SHRINKER_LOOKUP))
-		return;
-	while ((state = ranking_next(ns, sizeof(*ns), PHASE_STATES, state)) >= 0 && ns[state]) {
-		tree_add_row(rows, level, ns[state], "%s", phase_state_names[state].title);
-		tree_add_sleeps(rows, level + 1, group, part, state);
-	}
-}
-
-static void tree_add_group(struct tree_rows *rows, enum phase_group group)
-{
-	uint64_t ns = phases_group(rows->phases, group), whole = phases_total(rows->phases);
-
-	if (!ns)
-		return;
-	tree_add_row(rows, 0, ns, "%s", phase_group_names[group].title);
-	if (!phases_is_reclaim(group)) {
-		tree_add_states(rows, 1, group, PART_ITSELF);
-		return;
-	}
-	for (int part = PHASE_PARTS - 1; part >= 0; part--) {
-		ns = phases_part(rows->phases, group, part);
-		if (!ns)
-			continue;
-		tree_add_row(rows, 1, ns, "%s", phase_part_names[part].title)->is_half =
-			ns >= whole - ns;
-		if (part != PART_SHRINKERS)
-			tree_add_states(rows, 2, group, part);
-		else if (rows->stall)
-			tree_add_shrinkers(rows, group);
-	}
-}
-
-/* Does another row of this level follow under the same parent? */
-static bool continues(const struct tree_rows *rows, size_t row, int level)
-{
-	for (size_t i = row + 1; i < rows->count && rows->row[i].level >= level; i++)
-		if (rows->row[i].level == level)
-			return true;
-	return false;
-}
-
-static void tree_put_row(struct writer *writer, const struct terminal *terminal,
-			 const struct tree_rows *rows, size_t index, uint64_t whole)
-{
-	const struct branches *branches = terminal->box ? &box_branches : &ascii_branches;
-	const struct tree_row *row = &rows->row[index];
-	bool red = row->is_half && terminal->colour;
+	bool red = is_cause && tree->terminal->colour;
+	unsigned int percent = (unsigned int)((ns * 100 + tree->whole / 2) / tree->whole);
 	struct line line;
 	int columns;
-	size_t title;
 
 	line_clear(&line);
-	for (int level = 0; level < row->level; level++)
-		line_add(&line, "%s",
-			 continues(rows, index, level) ? branches->through : branches->blank);
-	line_add(&line, "%s%s",
-		 continues(rows, index, row->level) ? branches->branch : branches->last,
-		 red ? RED : "");
-	title = line.used;
-	line_add_escaped(&line, row->title, terminal->names);
-	columns = 3 * (row->level + 1) + text_columns(line.text + title);
+	line_add(&line, "%s%s", before, red ? RED : "");
+	line_add_escaped(&line, title, tree->terminal->names);
+	columns = text_columns(line.text) - (red ? strlen(RED) : 0);
 	line_add(&line, "%s%*s", red ? PLAIN : "",
 		 columns < TITLE_COLUMNS ? TITLE_COLUMNS - columns : 0, "");
-	line_add_ms(&line, 8, row->ns);
-	line_add(&line, " ms %3u%%",
-		 whole ? (unsigned int)((row->ns * 100 + whole / 2) / whole) : 0);
-	line_put(&line, writer);
+	line_add_ms(&line, 8, ns);
+	line_add(&line, percent ? " ms %3u %%" : " ms  <1 %%", percent);
+	line_put(&line, tree->writer);
 }
 
-/* A stall that is nothing but outside reclaim needs no row: 100 % says no more than the head. */
+/* The row with most time of those of the same level that are not done; NULL: there is none. */
+static struct tree_row *tree_next(struct tree *tree, size_t from, size_t end)
+{
+	struct tree_row *next = NULL;
+
+	for (size_t i = from; i < end; i++) {
+		struct tree_row *row = &tree->row[i];
+
+		if (row->level == tree->row[from].level && !row->done &&
+		    (!next || row->ns > next->ns))
+			next = row;
+	}
+	return next;
+}
+
+/*
+ * Writes the rows from @from on, most time first, each with those below it. Small ones, and slices
+ * after the fifth, share the last row.
+ */
+static void tree_put_rows(struct tree *tree, size_t from, size_t end, const char *before)
+{
+	const struct branches *branches = tree->terminal->box ? &box_branches : &ascii_branches;
+	struct tree_row *row = tree_next(tree, from, end), *next;
+	size_t shown = 0, nr_folded = 0;
+	uint64_t folded = 0;
+	char lines[64], title[TITLE_MAX];
+
+	for (; row; row = next) {
+		size_t below = row - tree->row + 1, after = below;
+		bool fold =
+			row->ns < tree->whole / ROW_SHARE || (row->slice && shown == ROW_SLICES);
+
+		row->done = true;
+		next = tree_next(tree, from, end);
+		nr_folded += fold;
+		folded += fold ? row->ns : 0;
+		if (fold && next)
+			continue;
+		tree_title(tree, row, title);
+		if (nr_folded > 1 || (fold && row->slice))
+			snprintf(title, sizeof(title), "%zu %s%s", nr_folded,
+				 !row->slice	      ? "smaller part" :
+				 row->slice->function ? "other function" :
+							"other shrinker",
+				 nr_folded == 1 ? "" : "s");
+		snprintf(lines, sizeof(lines), "%s%s", before,
+			 next ? branches->branch : branches->last);
+		tree_put_row(tree, lines, title, fold ? folded : row->ns,
+			     !fold && tree_is_cause(tree, row));
+		shown++;
+		while (after < end && tree->row[after].level > row->level)
+			after++;
+		snprintf(lines, sizeof(lines), "%s%s", before,
+			 next ? branches->through : branches->blank);
+		if (!fold)
+			tree_put_rows(tree, below, after, lines);
+	}
+}
+
+/* Time outside reclaim alone needs no row: the cause has told it. */
 static bool is_outside(const struct stall *stall)
 {
 	return !phases_off_cpu(&stall->phases) &&
@@ -214,101 +258,130 @@ static bool is_outside(const struct stall *stall)
 		       phases_total(&stall->phases);
 }
 
-void tree_rows(struct tree_rows *rows, struct resolver *resolver, const struct phases *phases,
-	       const struct stall *stall)
-{
-	rows->resolver = resolver;
-	rows->phases = phases;
-	rows->stall = stall;
-	rows->count = 0;
-	if (stall && is_outside(stall))
-		return;
-	for (int group = 0; group < PHASE_GROUPS; group++)
-		tree_add_group(rows, group);
-}
-
 void tree_phases(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
 		 const struct phases *phases, const struct stall *stall)
 {
-	struct tree_rows rows;
+	struct tree tree;
 
-	tree_rows(&rows, resolver, phases, stall);
-	for (size_t i = 0; i < rows.count; i++)
-		tree_put_row(writer, terminal, &rows, i, phases_total(phases));
+	if (stall && is_outside(stall))
+		return;
+	tree.writer = writer;
+	tree.terminal = terminal;
+	tree.resolver = resolver;
+	tree.phases = phases;
+	tree.whole = phases_total(phases);
+	tree.stall = stall;
+	tree.count = 0;
+	if (stall)
+		stall_cause(stall, &tree.cause);
+	tree_add_phases(&tree);
+	tree_put_rows(&tree, 0, tree.count, "");
 }
 
-/* Adds the facts of the head, or those of the line below. Returns whether there are any. */
-static bool add_facts(struct line *line, const struct terminal *terminal,
+/* ---- the head ---- */
+
+/*
+ * Writes a line that goes on in the next one, after a comma, a semicolon or a bar, where it has more
+ * than HEAD_COLUMNS. The colours are its only control characters, and take no column.
+ */
+static void tree_put_wrapped(struct writer *writer, const struct line *line, int indent)
+{
+	const char *from = line->text, *end = NULL;
+	int columns = 0, blanks = 0;
+
+	for (const char *at = from; *at; at++) {
+		if (*at == '\033') {
+			at = strchr(at, 'm');
+			continue;
+		}
+		if (at > from && (at[-1] == '|' || (*at == ' ' && strchr(",;", at[-1]))))
+			end = at;
+		columns += (*at & 0xc0) != 0x80;
+		if (columns <= HEAD_COLUMNS || !end)
+			continue;
+		line_write(writer, "%*s%.*s", blanks, "", (int)(end - from), from);
+		from = end + (*end == ' ');
+		at = from - 1;
+		end = NULL;
+		columns = blanks = indent;
+	}
+	line_write(writer, "%*s%s", blanks, "", from);
+}
+
+/* The name of the system unit that a cgroup is in; its path if that is none. */
+static const char *cgroup_name(const char *path, char unit[UNIT_NAME_BYTES])
+{
+	return unit_name_of_cgroup(path, unit) ? unit : path;
+}
+
+/* Adds the facts of the head, or those of the line below. */
+static void add_facts(struct line *line, const struct terminal *terminal,
 		      const struct stall_fact facts[STALL_FACTS], bool below)
 {
-	bool any = false;
+	char unit[UNIT_NAME_BYTES];
 
 	for (size_t i = 0; i < STALL_FACTS; i++) {
 		if (!facts[i].known || !facts[i].for_people || facts[i].below != below)
 			continue;
-		line_add(line, "%s%s", !below ? "  " : any ? ", " : "   ", facts[i].before);
+		line_add(line, ", %s", facts[i].before);
 		if (facts[i].text)
-			line_add_escaped(line, facts[i].text, terminal->names);
+			line_add_escaped(line, cgroup_name(facts[i].text, unit), terminal->names);
 		else
 			line_add(line, "%" PRIu64, facts[i].number);
 		line_add(line, "%s", facts[i].after);
-		any = true;
 	}
-	return any;
 }
 
 static void tree_put_head(struct writer *writer, const struct terminal *terminal,
 			  struct resolver *resolver, const struct named_stall *named)
 {
 	const struct stall *stall = named->stall;
-	const struct task_style plain = { terminal->names, false, "", "", " ", "" };
-	const struct task_style coloured = { terminal->names, false, BOLD, PLAIN, " " DIM, PLAIN };
+	const struct task_style plain = { terminal->names, false, "", "", " in ", "" };
+	const struct task_style coloured = {
+		terminal->names, false, BOLD, PLAIN, " in " DIM, PLAIN
+	};
 	struct stall_fact facts[STALL_FACTS];
-	char time[TEXT_TIME_MAX], function[STALL_FUNCTION_MAX];
+	char time[TEXT_TIME_MAX], function[STALL_FUNCTION_MAX], unit[UNIT_NAME_BYTES];
+	char cause[STALL_CAUSE_MAX];
 	struct line line;
 
-	line_clear(&line);
-	resolver_time(resolver, stall->start, time);
-	line_add(&line, "%s ", time);
-	stall_task(&line, named, named->task_info->cgroup, terminal->colour ? &coloured : &plain);
-	line_add(&line, "  %s", terminal->colour ? BOLD : "");
-	line_add_ms(&line, 0, stall->end - stall->start);
-	line_add(&line, " ms%s  ", terminal->colour ? PLAIN : "");
-	line_add_escaped(&line, stall_function(named, function), terminal->names);
 	stall_facts(named, facts);
-	add_facts(&line, terminal, facts, false);
-	if (stall->depth > 0)
-		line_add(&line, "  (part of something longer that was not recorded)");
-	if (stall->incomplete)
-		line_add(&line, "  (incomplete: %s)", stall_lack_names[stall->incomplete].title);
-	line_put(&line, writer);
 	line_clear(&line);
-	if (add_facts(&line, terminal, facts, true))
-		line_put(&line, writer);
-}
+	if (resolver_time(resolver, stall->start, time))
+		line_add(&line, "%.12s%s ", time + TIME_OF_DAY, time + TIME_ZONE);
+	else
+		line_add(&line, "%s ", time);
+	stall_task(&line, named,
+		   named->background ? "" : cgroup_name(named->task_info->cgroup, unit),
+		   terminal->colour ? &coloured : &plain);
+	line_add(&line, "%s, %s", named->background ? " (background)" : "",
+		 terminal->colour ? BOLD : "");
+	line_add_ms(&line, 0, stall->end - stall->start);
+	line_add(&line, " ms%s", terminal->colour ? PLAIN : "");
+	add_facts(&line, terminal, facts, false);
+	tree_put_wrapped(writer, &line, 3);
 
-static void tree_put_cause(struct writer *writer, const struct terminal *terminal,
-			   struct resolver *resolver, const struct stall *stall)
-{
-	char text[STALL_CAUSE_MAX];
-	struct line line;
-
-	cause_text(resolver, stall, text);
+	cause_text(resolver, stall, cause);
 	line_clear(&line);
 	line_add(&line, "   cause: ");
-	line_add_escaped(&line, text, terminal->names);
-	line_put(&line, writer);
-}
-
-static void tree_put_had_cpu(struct writer *writer, const struct terminal *terminal,
-			     const struct stall *stall)
-{
-	struct line line;
+	line_add_escaped(&line, cause, terminal->names);
+	tree_put_wrapped(writer, &line, 10);
 
 	line_clear(&line);
 	line_add(&line, "   had the CPU meanwhile: ");
-	if (stall_had_cpu(&line, stall, terminal->names))
-		line_put(&line, writer);
+	if (phases_state(&stall->phases, STATE_WAITED) >= (stall->end - stall->start) / ROW_SHARE &&
+	    stall_had_cpu(&line, stall, terminal->names))
+		tree_put_wrapped(writer, &line, 6);
+
+	line_clear(&line);
+	line_add(&line, "   ");
+	line_add_escaped(&line, stall_function(named, function), terminal->names);
+	add_facts(&line, terminal, facts, true);
+	if (stall->depth > 0)
+		line_add(&line, ", part of something longer that was not recorded");
+	if (stall->incomplete)
+		line_add(&line, ", incomplete: %s", stall_lack_names[stall->incomplete].title);
+	tree_put_wrapped(writer, &line, 3);
 }
 
 void tree_stall(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
@@ -319,11 +392,10 @@ void tree_stall(struct writer *writer, const struct terminal *terminal, struct r
 	size_t count;
 
 	tree_put_head(writer, terminal, resolver, named);
-	if (!is_outside(stall))
-		tree_put_cause(writer, terminal, resolver, stall);
-	tree_put_had_cpu(writer, terminal, stall);
 	tree_phases(writer, terminal, resolver, &stall->phases, stall);
 	count = resolver_stack(resolver, stall->stack, &frames);
+	if (count)
+		line_write(writer, "   stack, the innermost function first:");
 	for (size_t i = 0; i < count; i++) {
 		char name[STALL_FUNCTION_MAX];
 		struct line line;
@@ -342,29 +414,36 @@ void tree_stall(struct writer *writer, const struct terminal *terminal, struct r
  */
 static int tree_make(struct output *output)
 {
-	struct terminal *terminal = calloc(1, sizeof(*terminal));
+	struct tree_output *form = calloc(1, sizeof(*form));
 	const char *no_colour = getenv("NO_COLOR");
 	const char *name = getenv("TERM");
 	bool capable = name && *name && strcmp(name, "dumb");
 
-	if (!terminal)
+	if (!form)
 		return -ENOMEM;
-	terminal->names = text_rule_of(writer_fd(output->setup.writer));
+	form->terminal.names = text_rule_of(writer_fd(output->setup.writer));
 	if (output->is_terminal) {
-		terminal->colour = capable && !(no_colour && *no_colour);
-		terminal->box = capable && terminal->names == TEXT_PRINTABLE;
+		form->terminal.colour = capable && !(no_colour && *no_colour);
+		form->terminal.box = capable && form->terminal.names == TEXT_PRINTABLE;
 	}
-	output->form = terminal;
+	output->form = form;
 	return 0;
 }
 
+/* The date has a line of its own, where it is another one than before. */
 static int tree_form_stall(struct output *output, const struct named_stall *named)
 {
 	struct writer *writer = output->setup.writer;
+	struct tree_output *form = output->form;
+	char time[TEXT_TIME_MAX];
 
-	tree_stall(writer, output->form, output->setup.resolver, named);
-	if (is_outside(named->stall) && !named->stall->stack)
-		return writer_status(writer);
+	if (resolver_time(output->setup.resolver, named->stall->start, time)) {
+		time[TIME_OF_DAY - 1] = '\0';
+		if (strcmp(form->date, time))
+			line_write(writer, "%s", time);
+		strcpy(form->date, time);
+	}
+	tree_stall(writer, &form->terminal, output->setup.resolver, named);
 	return writer_put(writer, "\n", 1);
 }
 

@@ -78,6 +78,7 @@ static int show_stall(void *context, const struct stall *stall)
 	struct resolver *resolver = pipeline->resolver;
 	struct stall_window window = { .entry = NULL };
 	struct named_stall named;
+	char asked_by[ASKED_BY_MAX];
 
 	while (stall_next_window(stall, &window))
 		summary_window(pipeline->summary, &window);
@@ -90,6 +91,7 @@ static int show_stall(void *context, const struct stall *stall)
 	named.task_info = resolver_task(resolver, stall->tid, stall->end);
 	named.name = resolver_task_name(resolver, stall->tid, stall->end);
 	named.memcg = resolver_memcg(resolver, stall->memcg_id);
+	named.asked_by = resolver_asked_by(resolver, stall->stack, asked_by);
 	named.resolver = resolver;
 	named.function = NULL;
 	named.background = selection_is_background(&named);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stdio.h>
 #include <string.h>
 
 #include "allocfilt/stall/cause.h"
 
 const struct phase_name *cause_name(int cause)
 {
-	static const struct phase_name mixed = { "several", "mixed" };
+	static const struct phase_name mixed = { "mixed", "mixed" };
 
 	if (cause < PHASE_GROUPS)
 		return &phase_group_names[cause];
@@ -20,38 +19,32 @@ static bool is_half(const struct stall_cause *cause, uint64_t ns)
 	return ns && ns >= cause->whole - ns;
 }
 
-static void add_step(struct stall_cause *cause, const char *title, uint64_t ns)
+static void add_step(struct stall_cause *cause, const char *title,
+		     const struct stall_slice *shrinker, uint64_t ns)
 {
-	cause->steps[cause->nr_steps++] = (struct cause_step){ .title = title, .ns = ns };
+	cause->steps[cause->nr_steps++] = (struct cause_step){ title, shrinker, ns };
 }
 
-/* Returns the state off the CPU that has half of this group and part; -1: no one has. */
-static int half_state(const struct stall_cause *cause, const struct phases *phases, int group,
-		      int part, uint64_t *ret_ns)
+/* Finds the state with half, in all phases together. Of equals STATE_WAITED is first, STATE_RUNNING last. */
+static void find_state(struct stall_cause *cause, const struct phases *phases)
 {
-	uint64_t ns[PHASE_STATES] = { 0 };
+	cause->state = STATE_UNKNOWN;
+	if (phases->states == 1u << STATE_UNKNOWN)
+		return;
+	for (int state = STATE_UNKNOWN - 1; state >= 0; state--) {
+		uint64_t ns = phases_state(phases, state);
 
-	if (!phases_off_cpu(phases))
-		return -1;
-	PHASES_FOREACH(i, phases) {
-		if (group >= 0 && i != group)
+		if (!is_half(cause, ns) ||
+		    (state == STATE_RUNNING && cause->state != STATE_UNKNOWN))
 			continue;
-		for (int j = 0; j < phases_parts(i); j++)
-			for (int state = 0; state < PHASE_STATES && (part < 0 || j == part);
-			     state++)
-				ns[state] += phases->ns[i][j][state];
+		cause->state = (enum phase_state)state;
+		cause->state_ns = ns;
 	}
-	for (int state = STATE_RUNNING + 1; state < STATE_UNKNOWN; state++) {
-		*ret_ns = ns[state];
-		if (is_half(cause, ns[state]))
-			return state;
-	}
-	return -1;
 }
 
 /*
- * Two groups at most are half of a stall: the first of equals is the cause, and time outside reclaim comes last.
- * Returns the sum of all but @except.
+ * Two groups at most are half of a stall: the first of equals is the cause, and PHASE_OUTSIDE comes
+ * last. Returns the sum of all but @except.
  */
 static inline uint64_t largest_group(const struct phases *phases, int except, int *ret_group,
 				     uint64_t *ret_ns)
@@ -75,32 +68,14 @@ static inline uint64_t largest_group(const struct phases *phases, int except, in
 static void add_group(struct stall_cause *cause, int group, uint64_t ns)
 {
 	if (group >= 0)
-		add_step(cause, phase_group_names[group].title, ns);
+		add_step(cause, phase_group_names[group].title, NULL, ns);
 }
 
-/* Nothing is half in all groups together, either. */
-static void explain_mixed(struct stall_cause *cause, const struct phases *phases, int first,
-			  uint64_t most)
-{
-	uint64_t ns;
-	int state = half_state(cause, phases, -1, -1, &ns), second;
-
-	if (state >= 0) {
-		cause->which = CAUSE_OF_STATE(state);
-		add_step(cause, phase_state_names[state].title, ns);
-		return;
-	}
-	cause->which = CAUSE_MIXED;
-	add_group(cause, first, most);
-	largest_group(phases, first, &second, &ns);
-	add_group(cause, second, ns);
-}
-
-static void explain_group(struct stall_cause *cause, const struct stall *stall)
+/* Goes on from a group to its part and its shrinker. */
+static void add_parts(struct stall_cause *cause, const struct stall *stall, int group)
 {
 	const struct phases *phases = &stall->phases;
-	int group = cause->which, half = -1, state;
-	uint64_t ns;
+	int half = -1;
 
 	for (int part = 0; part < PHASE_PARTS && phases_is_reclaim(group); part++)
 		if (is_half(cause, phases_part(phases, group, part)) &&
@@ -108,43 +83,43 @@ static void explain_group(struct stall_cause *cause, const struct stall *stall)
 		     phases_part(phases, group, part) > phases_part(phases, group, half)))
 			half = part;
 	if (half >= 0)
-		add_step(cause, phase_part_names[half].title, phases_part(phases, group, half));
+		add_step(cause, phase_part_names[half].title, NULL,
+			 phases_part(phases, group, half));
 	for (size_t i = 0; half == PART_SHRINKERS && i < stall->nr_shrinkers; i++) {
 		const struct stall_slice *shrinker = &stall->shrinkers[i];
 
 		if ((int)shrinker->group != group || !is_half(cause, shrinker->ns))
 			continue;
-		add_step(cause, NULL, shrinker->ns);
-		cause->steps[cause->nr_steps - 1].shrinker = shrinker;
+		add_step(cause, NULL, shrinker, shrinker->ns);
 		return;
 	}
-	state = half_state(cause, phases, group, half, &ns);
-	if (state < 0)
-		return;
-	/* The state of the task explains more than "outside" does. */
-	if (group == PHASE_OUTSIDE) {
-		cause->which = CAUSE_OF_STATE(state);
-		cause->nr_steps = 0;
-	}
-	add_step(cause, phase_state_names[state].title, ns);
 }
 
 void stall_cause(const struct stall *stall, struct stall_cause *cause)
 {
 	const struct phases *phases = &stall->phases;
-	uint64_t most;
-	int first;
+	int group, second;
+	uint64_t ns;
 
-	cause->whole = largest_group(phases, -1, &first, &most);
-	cause->which = first;
+	cause->whole = largest_group(phases, -1, &group, &cause->ns);
+	cause->which = group >= 0 && is_half(cause, cause->ns) ? group : CAUSE_MIXED;
 	cause->nr_steps = 0;
-	if (first < 0 || !is_half(cause, most)) {
-		explain_mixed(cause, phases, first, most);
-		return;
+	find_state(cause, phases);
+	add_group(cause, group, cause->ns);
+	if (cause->state == STATE_RUNNING && cause->which != PHASE_OUTSIDE)
+		cause->state = STATE_UNKNOWN;
+	if (cause->state == STATE_WAITED ||
+	    (cause->state > STATE_WAITED && cause->state < STATE_UNKNOWN &&
+	     (cause->which == CAUSE_MIXED || cause->which == PHASE_OUTSIDE))) {
+		cause->nr_steps = cause->which != CAUSE_MIXED;
+		cause->which = CAUSE_OF_STATE(cause->state);
+		cause->ns = cause->state_ns;
+	} else if (cause->which == CAUSE_MIXED) {
+		largest_group(phases, group, &second, &ns);
+		add_group(cause, second, ns);
+	} else {
+		add_parts(cause, stall, group);
 	}
-	add_group(cause, first, most);
-	if (first != PHASE_OUTSIDE || phases_off_cpu(phases))
-		explain_group(cause, stall);
 }
 
 int cause_which(const struct stall *stall)
@@ -159,67 +134,84 @@ int cause_which(const struct stall *stall)
 
 unsigned int cause_share(const struct stall_cause *cause)
 {
-	return cause->whole ? (unsigned int)(cause->steps[0].ns * 10000 / cause->whole) : 0;
+	return cause->whole ? (unsigned int)(cause->ns * 10000 / cause->whole) : 0;
 }
 
-/* Share of a step, rounded. */
-static unsigned int step_percent(const struct stall_cause *cause, const struct cause_step *step)
+static unsigned int rounded_percent(const struct stall_cause *cause, uint64_t ns)
 {
 	unsigned int percent;
 
 	if (!cause->whole)
 		return 0;
-	percent = (unsigned int)((step->ns * 100 + cause->whole / 2) / cause->whole);
+	percent = (unsigned int)((ns * 100 + cause->whole / 2) / cause->whole);
 	return cause->which == CAUSE_MIXED && percent > 49 ? 49 : percent; /* 49.6 % is not half */
 }
 
 unsigned int cause_percent(const struct stall_cause *cause)
 {
-	return step_percent(cause, &cause->steps[0]);
+	return rounded_percent(cause, cause->ns);
+}
+
+static bool is_state(const struct stall_cause *cause)
+{
+	return cause->which >= PHASE_GROUPS && cause->which != CAUSE_MIXED;
+}
+
+/* Appends "inactive list 95 %", with a separator before it unless it is the first. */
+static void add_share(const struct stall_cause *cause, char text[STALL_CAUSE_MAX],
+		      const char *separator, const char *name, uint64_t ns)
+{
+	char percent[TEXT_NUMBER_MAX + 1];
+	size_t used = strlen(text);
+
+	*text_unsigned(percent, rounded_percent(cause, ns)) = '\0';
+	used = text_append(text, STALL_CAUSE_MAX, used, used ? separator : "");
+	used = text_append(text, STALL_CAUSE_MAX, used, name);
+	used = text_append(text, STALL_CAUSE_MAX, used, " ");
+	used = text_append(text, STALL_CAUSE_MAX, used, percent);
+	text_append(text, STALL_CAUSE_MAX, used, " %");
 }
 
 static void add_steps(struct resolver *resolver, const struct stall_cause *cause, size_t from,
 		      char text[STALL_CAUSE_MAX])
 {
-	size_t used = 0;
-
 	text[0] = '\0';
 	for (size_t i = from; i < cause->nr_steps; i++) {
 		const struct cause_step *step = &cause->steps[i];
-		const char *before = cause->which == CAUSE_MIXED ? ", " : ": ";
-		char name[2 * STALL_FUNCTION_MAX], percent[TEXT_NUMBER_MAX + 1];
+		char name[2 * STALL_FUNCTION_MAX];
 
 		if (step->shrinker)
 			resolver_shrinker(resolver, step->shrinker->shrinker,
 					  step->shrinker->callback, name, sizeof(name));
-		*text_unsigned(percent, step_percent(cause, step)) = '\0';
-		used = text_append(text, STALL_CAUSE_MAX, used, i == from ? "" : before);
-		used = text_append(text, STALL_CAUSE_MAX, used,
-				   step->shrinker ? name : step->title);
-		used = text_append(text, STALL_CAUSE_MAX, used, " ");
-		used = text_append(text, STALL_CAUSE_MAX, used, percent);
-		used = text_append(text, STALL_CAUSE_MAX, used, " %");
+		add_share(cause, text, cause->which == CAUSE_MIXED ? ", " : ": ",
+			  step->shrinker ? name : step->title, step->ns);
 	}
+	/* It is not of the last step alone. */
+	if (cause->state != STATE_UNKNOWN && !is_state(cause))
+		add_share(cause, text, "; ", phase_state_names[cause->state].title,
+			  cause->state_ns);
 }
 
 void cause_detail(struct resolver *resolver, const struct stall_cause *cause,
 		  char text[STALL_CAUSE_MAX])
 {
-	add_steps(resolver, cause, cause->which == CAUSE_MIXED ? 0 : 1, text);
+	add_steps(resolver, cause, cause->which < PHASE_GROUPS, text);
 }
 
 void cause_text(struct resolver *resolver, const struct stall *stall, char text[STALL_CAUSE_MAX])
 {
 	struct stall_cause cause;
-	size_t used;
 
 	stall_cause(stall, &cause);
+	if (is_state(&cause)) {
+		text_append(text, STALL_CAUSE_MAX, 0, cause.nr_steps ? cause.steps[0].title : "");
+		add_share(&cause, text, "; ", cause_name(cause.which)->title, cause.ns);
+		return;
+	}
 	add_steps(resolver, &cause, 0, text);
-	used = strlen(text);
-	if (cause.which == CAUSE_MIXED)
-		snprintf(text + used, STALL_CAUSE_MAX - used, "%snothing is half of it",
-			 used ? "; " : "");
-	else if (cause.which == PHASE_OUTSIDE)
-		snprintf(text + used, STALL_CAUSE_MAX - used,
-			 ", which no slow run of a traced function explains");
+	if (!cause.nr_steps)
+		text_append(text, STALL_CAUSE_MAX, 0, "not known");
+	else if (cause.which == PHASE_OUTSIDE && stall->phases.states & 1u << STATE_UNKNOWN)
+		text_append(text, STALL_CAUSE_MAX, strlen(text),
+			    ", not traced (record with --off-cpu to see more)");
 }

@@ -21,6 +21,7 @@ struct kept_stall {
 	char gfp_names[STALL_GFP_MAX];
 	char compaction[160];
 	char memcg[TASK_CGROUP_MAX];
+	char asked_by[ASKED_BY_MAX];
 };
 
 static const struct {
@@ -163,6 +164,8 @@ static void keep_stall(struct kept_stall *kept, const struct named_stall *named)
 	kept->named.function = kept->function;
 	snprintf(kept->memcg, sizeof(kept->memcg), "%s", named->memcg);
 	kept->named.memcg = kept->memcg;
+	if (named->asked_by)
+		kept->named.asked_by = strcpy(kept->asked_by, named->asked_by);
 	snprintf(kept->gfp_names, sizeof(kept->gfp_names), "%s", named->stall->gfp_names);
 	kept->stall.gfp_names = kept->gfp_names;
 	snprintf(kept->compaction, sizeof(kept->compaction), "%s", named->stall->compaction);

@@ -91,7 +91,7 @@ sub members
 my $false = decode_json('[false]')->[0];
 my @of_stall = qw(time role order gfp gfp_flags nr_reclaimed compaction memcg_id memcg nodes
 	inactive_scanned inactive_reclaimed inactive_dirty inactive_writeback reclaim_priority
-	compaction_attempts compaction_outcomes off_cpu cause_detail);
+	compaction_attempts compaction_outcomes off_cpu cause_detail asked_by);
 
 sub fill
 {

@@ -63,13 +63,15 @@ my ($cgroup) = map { /^$pid \d+ \S+ \S+ (\S+)$/ } lines_of("$capture/tasks");
 
 my ($head, @rows, $inside);
 for my $line (lines_of($tree)) {
-	next if $inside && $line =~ /^   cause: /; # phases.pl looks at it
 	last if $inside && $line !~ /^[|` ]/ && defined $head;
 	$head = $line, next if $inside && !defined $head;
 	$inside = 1 if $line eq 'most explained stall:';
 	next unless defined $head;
-	next if $line =~ /^   \w/; # the facts below the head
-	$line =~ /^([|` -]*?)[|`]- (.*?) +(\d+)\.(\d{3}) ms +\d+%$/ or wrong("no row: $line");
+	if (my ($more) = $line =~ /^ +(\w.*)/) { # its cause and its facts
+		$head .= ($head =~ /\|$/ ? '' : $head =~ /,$/ ? ' ' : ', ') . $more;
+		next;
+	}
+	$line =~ /^([|` -]*?)[|`]- (.*?) +(\d+)\.(\d{3}) ms +<?\d+ %$/ or wrong("no row: $line");
 	push @rows, { level => length($1) / 3, title => $2, us => $3 * 1000 + $4 };
 }
 die "$tree has no most explained stall\n" unless defined $head;
@@ -77,10 +79,10 @@ die "$tree has no most explained stall\n" unless defined $head;
 sub head_has {
 	my ($what, $text) = @_;
 
-	wrong("$what is not '$text': $head") if index(" $head ", " $text ") < 0;
+	wrong("$what is not '$text': $head") if "$head," !~ / \Q$text\E(?=,)/;
 }
 
-head_has('task', "pressure-$pid $cgroup");
+head_has('task', "pressure-$pid in " . $cgroup =~ s{.*/}{}r);
 head_has('time', sprintf('%d.%03d ms', $whole / 1000, $whole % 1000));
 head_has('order', "order $order");
 head_has('gfp', $gfp);

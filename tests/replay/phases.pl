@@ -385,76 +385,72 @@ sub check_facts {
 	}
 }
 
-# [state, ns] of a state in which the task did not run, if it is half of the whole: of a group and
-# part, of all parts without one, of all groups without one.
+# [state, ns] of the state with half of the stall, in all of its phases. Of two, a wait for a CPU is the
+# first, and that the task ran the last.
 sub state_step {
-	my ($stall, $whole, $group, $part) = @_;
+	my ($stall, $whole) = @_;
+	my ($state) = grep { 2 * $_->[1] >= $whole && $_->[1] }
+		map { [$_, state_ns($_, off_cpu($stall))] } qw(cpu_wait blocked slept off_cpu running);
 
-	for my $state (grep { $_ ne 'running' } @states) {
-		my $ns = state_ns($state, off_cpu($stall, $group, $part));
-
-		return [$state, $ns] if $ns && 2 * $ns >= $whole;
-	}
-	return;
+	return $state;
 }
 
-# The chain of causes of times by group and part: [name, ns], each at least half of the whole. Where
-# nothing is half, the two groups with most.
+# The cause by times of groups and parts: its name, its time, the state that is told beside it, and the
+# steps, [name, ns], each at least half of the whole. Where nothing is half, the two groups with most.
 sub chain {
 	my ($sum, $whole, $stall) = @_;
+	my $state = state_step($stall, $whole);
+	my $sleeps = $state && $state->[0] !~ /^(?:cpu_wait|running)$/;
 	my %group;
 
 	$group{s{/.*}{}r} += $sum->{$_} for keys %$sum;
 	my ($first, $second) = sort { $group{$b} <=> $group{$a} } grep { $group{$_} } @phases;
-	if (!defined $first || 2 * $group{$first} < $whole) {
-		my $state = state_step($stall, $whole);
-
-		return ($state->[0], $state) if $state;
-		return ('mixed', map { [$_, $group{$_}] } grep { defined } $first, $second);
-	}
+	my @steps = map { [$_, $group{$_}] } grep { defined } $first;
+	@steps = () if @steps && 2 * $group{$first} < $whole;
+	# No reclaim makes a task wait for a CPU, but it may make it sleep.
+	return (@$state, undef, @steps) if $state &&
+		($state->[0] eq 'cpu_wait' || $sleeps && (!@steps || $first eq 'outside'));
+	return ('mixed', $group{$first // ''} // 0, undef,
+		map { [$_, $group{$_}] } grep { defined } $first, $second) if !@steps;
 	my ($part) = sort { $sum->{"$first/$b"} <=> $sum->{"$first/$a"} }
 		map { m{^$first/(.*)} ? $1 : () } keys %$sum;
-	my $half = $has_parts{$first} && 2 * $sum->{"$first/$part"} >= $whole;
-	my $state = state_step($stall, $whole, $first, $half ? $part : undef);
-	return ($state->[0], $state) if $first eq 'outside' && $state;
-	return ($first, [$first, $group{$first}], $half ? [$part, $sum->{"$first/$part"}] : (),
-		$state && !($half && $part eq 'shrinkers') ? $state : ());
+	push @steps, [$part, $sum->{"$first/$part"}]
+		if $has_parts{$first} && 2 * $sum->{"$first/$part"} >= $whole;
+	return (@{$steps[0]}, $sleeps || $first eq 'outside' ? $state : undef, @steps);
 }
 
 my ($causes, $named) = (0, 0);
 sub check_cause {
 	my ($sum, $shrinkers, $stall, $error, $what) = @_;
 	my $whole = $stall->{duration_ns};
-	my ($cause, @steps) = chain(said($stall), $whole, $stall);
-	my $own = $cause;
-	my @names;
+	my ($cause, undef, $state, @steps) = chain(said($stall), $whole, $stall);
+	my $share_of = sub {
+		my ($name, $ns) = @{$_[0]};
+		my $percent = percent($ns, $whole);
+
+		$percent = 49 if $cause eq 'mixed' && $percent > 49;
+		return (exists $title{$name} ? $title{$name} : $name) . " $percent %";
+	};
 
 	if (($steps[-1][0] // '') eq 'shrinkers') {
 		my ($top) = sort { $b->{total_ns} <=> $a->{total_ns} }
 			grep { $_->{phase} eq $cause } @{$stall->{shrinkers}};
 		my ($most) = sort { $b <=> $a } values %{$shrinkers->{$cause}};
 
-		my $step = $top && 2 * $top->{total_ns} >= $whole ?
-			[$top->{name}, $top->{total_ns}] : state_step($stall, $whole, $cause, 'shrinkers');
-
-		push @steps, $step if $step;
+		push @steps, [$top->{name}, $top->{total_ns}] if $top && 2 * $top->{total_ns} >= $whole;
 		wrong("$what: the largest shrinker has $top->{total_ns} ns, by the text $most")
 			if $top && !$hashed && abs($top->{total_ns} - $most) > $error;
 	}
-	shift @steps if $cause ne 'mixed';
-	for (@steps) {
-		my $percent = percent($_->[1], $whole);
-
-		$percent = 49 if $cause eq 'mixed' && $percent > 49;
-		push @names, (exists $title{$_->[0]} ? $title{$_->[0]} : $_->[0]) . " $percent %";
-	}
-	my $detail = @names ? join($cause eq 'mixed' ? ', ' : ': ', @names) : 'null';
+	shift @steps if @steps && $steps[0][0] eq $cause;
+	my $detail = join $cause eq 'mixed' ? ', ' : ': ', map { $share_of->($_) } @steps;
+	$detail = join '; ', grep { $_ ne '' } $detail, $share_of->($state) if $state;
+	$detail = 'null' if $detail eq '';
 	wrong("$what: the cause is $stall->{cause}, by its phases $cause") if $cause ne $stall->{cause};
 	wrong("$what: the cause's detail is " . ($stall->{cause_detail} // 'null') . ", by its phases $detail")
 		if $detail ne ($stall->{cause_detail} // 'null');
 	# By the text alone. A share near one half may be on either side of it.
-	my ($by_text, $step) = chain($sum, $whole, $stall);
-	my $share = ($step ? $step->[1] : 0) / $whole;
+	my ($by_text, $ns) = chain($sum, $whole, $stall);
+	my $share = $ns / $whole;
 	wrong("$what: the cause is $stall->{cause}, by the text $by_text of $share")
 		if $by_text ne $cause && abs($share - 0.5) > 2 * $error / $whole &&
 		   abs($share - $stall->{cause_share}) > $error / $whole;
@@ -463,7 +459,7 @@ sub check_cause {
 	wrong("$what: a cause of $stall->{cause_share}")
 		if ($cause ne 'mixed') != ($stall->{cause_share} >= 0.5);
 	$causes++;
-	$named += @names > 0;
+	$named += $detail ne 'null';
 }
 
 # The innermost function or pair around a time, and where that is.

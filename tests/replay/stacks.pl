@@ -6,7 +6,8 @@
 # Holds the stack of each stall of `-f json --stack` against the stall that it is said to be of: the
 # stall's own function is among the callers, and so is the entry of what took the time, where only
 # one kind of thing did: try_to_free_pages of direct reclaim, try_to_free_mem_cgroup_pages of
-# reclaim of a cgroup. There has to be one of direct reclaim.
+# reclaim of a cgroup. There has to be one of direct reclaim. No function of tracing is in one. The system
+# call or fault that asked is what the outermost functions say.
 #
 # Prints what is wrong, a line each, and exits 1; prints counts and exits 0.
 
@@ -23,6 +24,7 @@ my %entry_of = (
 my ($file) = @ARGV;
 my @stalls = grep { $_->{type} eq 'stall' && @{$_->{stack}} } json_lines($file);
 my %seen = (direct_reclaim => 0);
+my %asked;
 for my $stall (@stalls) {
 	my %has = map { s/\..*//r => 1 } @{$stall->{stack}};
 	my @took = grep { $_ ne 'outside' && $stall->{phases}{$_}{total_ns} } keys %{$stall->{phases}};
@@ -36,7 +38,21 @@ for my $stall (@stalls) {
 		wrong("no $_ in the stack of $stall->{task}{name} at $stall->{ts_ns}: @{$stall->{stack}}");
 	}
 	$seen{$took[0]}++ if @took == 1;
+	wrong("tracing in the stack at $stall->{ts_ns}: @{$stall->{stack}}")
+		if grep { /^(?:trace_event|__traceiter)/ } @{$stall->{stack}};
+
+	# On x86-64 the outermost function of a call has its name, unless it only calls another one. The last
+	# frame of a fault of a program is that of the exception.
+	my ($call) = map { /^(?:k|__x64_|__do_|__se_)sys_(\w+)/ ? $1 : () } reverse @{$stall->{stack}};
+	my $asked = defined $call ? "$call(2)" :
+		$stall->{stack}[-1] eq 'asm_exc_page_fault' ? 'page fault' : 'null';
+
+	wrong("asked by " . ($stall->{asked_by} // 'null') . ", by the stack $asked")
+		if ($stall->{asked_by} // 'null') ne $asked;
+	$asked{$asked}++;
 }
 wrong('no stall of direct reclaim has a stack') unless $seen{direct_reclaim};
+wrong('nobody asked') unless grep { $_ ne 'null' } keys %asked;
 
-finish(scalar @stalls, " stacks lead into their stalls, $seen{direct_reclaim} of them of direct reclaim");
+finish(scalar @stalls, " stacks lead into their stalls, $seen{direct_reclaim} of them of direct reclaim, asked by ",
+	join ', ', map { "$_ $asked{$_}" } sort keys %asked);

@@ -21,13 +21,23 @@ use Phases;
 my ($json_file, $tree_file, $perfetto_file) = @ARGV;
 die "usage: tree.pl JSON TREE [PERFETTO]\n" unless defined $tree_file;
 
-use constant { SHRINKER_ROWS => 5 };
+use constant { SHRINKER_ROWS => 5, COLUMNS => 80 };
 
 my $rows = 0;
+my $date = '';
 
 sub pages { return $_[0] == 1 ? 'page' : 'pages' }
 
-# Names have no blanks nor bytes to be escaped in these captures.
+# A cgroup that is in a unit of the system manager has the unit's name, any other its path.
+sub cgroup
+{
+	my ($path) = @_;
+
+	return $path =~ m{^(?:/[^/\@]+\.slice)*/([^/]+\.(?:service|scope|socket|mount|swap))(?:/|$)} ? $1 : $path;
+}
+
+# The lines of a head, each with how far it is indented where it goes on in another one. Names have
+# no blanks nor bytes to be escaped in these captures.
 sub head_of {
 	my ($stall) = @_;
 	my $task = $stall->{task};
@@ -36,29 +46,35 @@ sub head_of {
 		lost => 'records were lost',
 		in_progress => 'a memory wait was in progress when the run began or ended',
 	);
-	my $text = $stall->{time} // sprintf '%d.%06d', $stall->{ts_ns} / 1e9, $stall->{ts_ns} / 1e3 % 1e6;
+	my ($day, $clock) = ($stall->{time} // '') =~ /^(\S+)T(\d\d:\d\d:\d\d\.\d{3})\d{6}Z$/;
+	my $text = defined $clock ? "${clock}Z" : sprintf '%d.%06d', $stall->{ts_ns} / 1e9, $stall->{ts_ns} / 1e3 % 1e6;
 
 	$text .= " $task->{name}-$task->{tid}" . ($task->{interrupt} ? ' (interrupt)' : '');
 	$text .= " of $task->{process}-$task->{pid}"
 		if defined $task->{process} && $task->{pid} != $task->{tid};
 	$text .= ' (cgroup ' . (defined $task->{cgroup_source} ? "from $task->{cgroup_source}" : 'unknown') .
 		': it had ended)' if $task->{ended};
-	$text .= " $task->{cgroup}" if defined $task->{cgroup};
-	$text .= '  ' . ms($stall->{duration_ns}) . " ms  $stall->{function}";
-	$text .= "  order $stall->{order}" if defined $stall->{order};
-	$text .= "  $stall->{gfp}" if defined $stall->{gfp};
-	$text .= "  $stall->{nr_reclaimed} " . pages($stall->{nr_reclaimed}) . ' reclaimed'
-		if defined $stall->{nr_reclaimed};
-	$text .= "  from $stall->{memcg}" if defined $stall->{memcg};
-	$text .= '  (part of something longer that was not recorded)' if $stall->{depth};
-	$text .= "  (incomplete: $why{ $stall->{incomplete_reason} })" if $stall->{incomplete};
-	return $text;
+	$text .= ' in ' . cgroup($task->{cgroup}) if defined $task->{cgroup} && !$task->{background};
+	$text .= ' (background)' if $task->{background};
+	$text .= ', ' . ms($stall->{duration_ns}) . ' ms';
+	$text .= ", in $stall->{asked_by}" if defined $stall->{asked_by};
+
+	my @lines = defined $day && $day ne $date ? ([$date = $day, 0]) : ();
+	return @lines, [$text, 3], ['   cause: ' . cause_of($stall), 10], had_cpu_of($stall),
+		[join(', ', "   $stall->{function}", facts_of($stall),
+		      $stall->{depth} ? 'part of something longer that was not recorded' : (),
+		      $stall->{incomplete} ? "incomplete: $why{ $stall->{incomplete_reason} }" : ()), 3];
 }
 
 sub facts_of {
 	my ($stall) = @_;
 	my @facts;
 
+	push @facts, "order $stall->{order}" if defined $stall->{order};
+	push @facts, $stall->{gfp} if defined $stall->{gfp};
+	push @facts, "$stall->{nr_reclaimed} " . pages($stall->{nr_reclaimed}) . ' reclaimed'
+		if defined $stall->{nr_reclaimed};
+	push @facts, 'from ' . cgroup($stall->{memcg}) if defined $stall->{memcg};
 	push @facts, "node $stall->{nodes}" if defined $stall->{nodes};
 	push @facts, "$stall->{inactive_scanned} " . pages($stall->{inactive_scanned}) . ' scanned'
 		if defined $stall->{inactive_scanned};
@@ -66,55 +82,10 @@ sub facts_of {
 	push @facts, "$stall->{inactive_dirty} dirty" if $stall->{inactive_dirty};
 	push @facts, "$stall->{inactive_writeback} in writeback" if $stall->{inactive_writeback};
 	push @facts, "priority down to $stall->{reclaim_priority}" if defined $stall->{reclaim_priority};
-	push @facts, "compaction attempts: $stall->{compaction_attempts}"
+	push @facts, "$stall->{compaction_attempts} compaction attempt" . ($stall->{compaction_attempts} == 1 ? '' : 's')
 		if defined $stall->{compaction_attempts} && !defined $stall->{compaction_outcomes};
 	push @facts, "compaction: $stall->{compaction_outcomes}" if defined $stall->{compaction_outcomes};
-	return @facts ? '   ' . join(', ', @facts) : ();
-}
-
-# What the task did in a part, most time first, and where it slept.
-sub state_rows {
-	my ($stall, $level, $group, $part) = @_;
-	my $whole = $stall->{duration_ns};
-	my @rows;
-
-	for my $of (off_cpu($stall, $group, $part)) {
-		my %ns = map { $_ => $of->{"${_}_ns"} } @states;
-
-		next if $ns{running} == sum0(values %ns) && $part !~ /^(?:|itself|shrinker_lookup)$/;
-		for my $state (sort { $ns{$b} <=> $ns{$a} } grep { $ns{$_} } @states) {
-			my $shown = 0;
-
-			push @rows, row($level, $title{$state}, $ns{$state}, $whole);
-			for (grep { $_->{phase} eq $group && ($_->{part} // '') eq $part && $_->{state} eq $state }
-			     @{$stall->{sleeps}}) {
-				next if $shown && ($_->{total_ns} < int($whole / 100) || $shown == SHRINKER_ROWS);
-				push @rows, row($level + 1, "in $_->{function}", $_->{total_ns}, $whole);
-				$shown++;
-			}
-		}
-	}
-	return @rows;
-}
-
-# The share in percent; in json a fraction of four digits, rounded down.
-sub cause_of {
-	my ($stall) = @_;
-	my $cause = $stall->{cause};
-
-	return "   cause: $stall->{cause_detail}; $title{mixed}" if $cause eq 'mixed';
-	my $whole = $stall->{duration_ns};
-	# A state is the cause of what is outside reclaim, or of all where no phase is half.
-	my @off_cpu = off_cpu($stall, $stall->{phases}{outside}{total_ns} * 2 >= $whole ? 'outside' : ());
-	my $ns = $stall->{phases}{$cause} ? $stall->{phases}{$cause}{total_ns} : state_ns($cause, @off_cpu);
-	my $text = "   cause: $title{$cause} " . percent($ns, $whole) . ' %';
-	my $share = int($ns * 10000 / $whole) / 10000;
-
-	wrong("cause_share $stall->{cause_share}, by the phases $share")
-		if abs($share - $stall->{cause_share}) > 1e-9;
-	$text .= ": $stall->{cause_detail}" if defined $stall->{cause_detail};
-	$text .= ', which no slow run of a traced function explains' if $cause eq 'outside';
-	return $text;
+	return @facts;
 }
 
 # The four with most time that had the CPU, and the others.
@@ -126,63 +97,105 @@ sub had_cpu_of {
 	my $others = @{$stall->{had_cpu}} - @shown;
 	my @text = map { [$_->{idle} ? 'nobody (idle)' : "$_->{task}-$_->{tid}", $_->{total_ns}] } @shown;
 
+	return if $waited < int($stall->{duration_ns} / 100);
 	push @text, ["$others other" . ($others == 1 ? '' : 's'), sum0(map { $_->{total_ns} } @{$stall->{had_cpu}}) -
 							      sum0(map { $_->{total_ns} } @shown)] if $others;
 	push @text, ['not recorded', $stall->{had_cpu_not_recorded_ns}] if $stall->{had_cpu_not_recorded_ns};
-	return '   had the CPU meanwhile: ' . join ', ', map { "$_->[0] " . ms($_->[1]) . ' ms' } @text;
+	return ['   had the CPU meanwhile: ' . join(', ', map { "$_->[0] " . ms($_->[1]) . ' ms' } @text), 6];
+}
+
+# The text of a cause: the state off the CPU that it is, and where; or the chain, its shares in percent.
+# In json a share is a fraction of four digits, rounded down.
+sub cause_of {
+	my ($stall) = @_;
+	my $cause = $stall->{cause};
+	my $whole = $stall->{duration_ns};
+	my $detail = $stall->{cause_detail};
+
+	return $detail // 'not known' if $cause eq 'mixed';
+	my $phase = $stall->{phases}{$cause};
+	my $ns = $phase ? $phase->{total_ns} : state_ns($cause, off_cpu($stall));
+	my $text = "$title{$cause} " . percent($ns, $whole) . ' %';
+	my $share = int($ns * 10000 / $whole) / 10000;
+
+	wrong("cause_share $stall->{cause_share}, by the phases $share")
+		if abs($share - $stall->{cause_share}) > 1e-9;
+	return ($detail ? $detail =~ s/ \d+ %$/; /r : '') . $text if !$phase;
+	$text .= ($detail =~ /^(?:\Q$title{running}\E|\Q$title{slept}\E|\Q$title{blocked}\E|\Q$title{off_cpu}\E) \d/ ?
+			'; ' : ': ') . $detail if defined $detail;
+	$text .= ', not traced (record with --off-cpu to see more)' if $cause eq 'outside' && !$stall->{off_cpu};
+	return $text;
 }
 
 sub row {
 	my ($level, $title, $ns, $whole) = @_;
+	my $percent = percent($ns, $whole);
 
-	return join '|', $level, $title, ms($ns), percent($ns, $whole);
+	return join '|', $level, $title, ms($ns), $percent || '<1';
+}
+
+# The rows of one level, [title, ns, rows below], with most time first. Those below 1 %, and those
+# after the fifth where there is a limit, share one, which is the last.
+sub level_of {
+	my ($level, $whole, $small, $limit, @all) = @_;
+	my (@shown, @folded);
+
+	for (sort { $b->[1] <=> $a->[1] } grep { $_->[1] } @all) {
+		push @{ $_->[1] < int($whole / 100) || $limit && @shown == $limit ? \@folded : \@shown }, $_;
+	}
+	# One alone has its own name, unless the name of all of them says more.
+	my $name = @folded == 1 && $small =~ /smaller/ ? $folded[0][0] : @folded . " $small" . (@folded == 1 ? '' : 's');
+	push @shown, [$name, sum0(map { $_->[1] } @folded)] if @folded;
+	return map { (row($level, @$_[0, 1], $whole), @{ $_->[2] // [] }) } @shown;
+}
+
+# What the task did in a part, and where it slept.
+sub state_rows {
+	my ($stall, $level, $group, $part) = @_;
+	my $whole = $stall->{duration_ns};
+
+	for my $of (off_cpu($stall, $group, $part)) {
+		my %ns = map { $_ => $of->{"${_}_ns"} } @states;
+
+		next if $ns{running} == sum0(values %ns) && $part !~ /^(?:|itself|shrinker_lookup)$/;
+		return level_of($level, $whole, 'smaller part', 0, map {
+			my $state = $_;
+
+			[$title{$state}, $ns{$state}, [level_of($level + 1, $whole, 'other function', SHRINKER_ROWS,
+				map { ["in $_->{function}", $_->{total_ns}] }
+				grep { $_->{phase} eq $group && ($_->{part} // '') eq $part && $_->{state} eq $state }
+				@{$stall->{sleeps}})]];
+		} @states);
+	}
+	return;
 }
 
 sub shrinker_rows {
 	my ($stall, $group) = @_;
-	my $whole = $stall->{duration_ns};
-	my (@rows, $any, $any_labelled);
-	my ($others, $nr_others) = (0, 0);
 
-	for (grep { $_->{phase} eq $group && $_->{total_ns} } @{$stall->{shrinkers}}) {
-		my $first = !$any_labelled && $_->{name} =~ /\S\[/;
-		my $callback = $_->{callback};
-		my $address = $_->{shrinker};
-		my $shared = grep { $_->{callback} eq $callback && $_->{shrinker} ne $address }
-			@{$stall->{shrinkers}};
+	return level_of(2, $stall->{duration_ns}, 'other shrinker', SHRINKER_ROWS, map {
+		my ($callback, $address) = @$_{qw(callback shrinker)};
+		my $shared = grep { $_->{callback} eq $callback && $_->{shrinker} ne $address } @{$stall->{shrinkers}};
 
-		if (!$any || $first || $_->{total_ns} >= int($whole / 100) && @rows < SHRINKER_ROWS) {
-			push @rows, row(2, $shared && $_->{name} !~ /\S\[/ ? "$_->{name}\[$address]" : $_->{name},
-					$_->{total_ns}, $whole);
-		} else {
-			$others += $_->{total_ns};
-			$nr_others++;
-		}
-		$any = 1;
-		$any_labelled ||= $first;
-	}
-	push @rows, row(2, "$nr_others other shrinker" . ($nr_others == 1 ? '' : 's'), $others, $whole)
-		if $nr_others;
-	return @rows;
+		[$shared && $_->{name} !~ /\S\[/ ? "$_->{name}\[$address]" : $_->{name}, $_->{total_ns}];
+	} grep { $_->{phase} eq $group } @{$stall->{shrinkers}});
 }
 
 sub rows_of {
 	my ($stall) = @_;
 	my $whole = $stall->{duration_ns};
-	my @rows;
 
-	for my $group (@phases) {
+	return if is_only_outside($stall);
+	return level_of(0, $whole, 'smaller part', 0, map {
+		my $group = $_;
 		my $phase = $stall->{phases}{$group};
+		my @below = defined $phase->{itself_ns} ? level_of(1, $whole, 'smaller part', 0, map {
+				[$title{$_}, $phase->{"${_}_ns"}, [$_ eq 'shrinkers' ?
+					shrinker_rows($stall, $group) : state_rows($stall, 2, $group, $_)]];
+		} reverse @parts) : state_rows($stall, 1, $group, '');
 
-		push @rows, row(0, $title{$group}, $phase->{total_ns}, $whole) if $phase->{total_ns};
-		for my $part (grep { $phase->{"${_}_ns"} } @parts) {
-			push @rows, row(1, $title{$part}, $phase->{"${part}_ns"}, $whole);
-			push @rows, $part eq 'shrinkers' ? shrinker_rows($stall, $group)
-							 : state_rows($stall, 2, $group, $part);
-		}
-		push @rows, state_rows($stall, 1, $group, '') unless defined $phase->{itself_ns};
-	}
-	return @rows;
+		[$title{$group}, $phase->{total_ns}, \@below];
+	} @phases);
 }
 
 my @stalls = grep { $_->{type} eq 'stall' } json_lines($json_file);
@@ -195,25 +208,40 @@ sub next_is {
 	wrong("not '$expected': $line") if $line ne $expected;
 }
 
-for my $stall (@stalls) {
-	my $alone = is_only_outside($stall);
+# A line has 80 columns, or one item. Where it ends early, the next item would not have fitted.
+sub next_is_wrapped {
+	my ($expected, $indent) = @_;
+	my $line = shift @lines // '';
+	my $text = $line;
 
+	while (1) {
+		my ($next) = @lines && $text ne $expected ? $lines[0] =~ /^ {$indent}(\S.*)/ : ();
+		my $between = $text =~ /\|$/ ? '' : ' ';
+		my ($item) = ($next // '') =~ /^(.*?(?:[,;](?= )|\|(?=.)|$))/;
+
+		wrong("too long: $line") if length $line > COLUMNS && substr($line, $indent) =~ /[,;] |\|./;
+		last if !defined $next || index($expected, "$text$between$next");
+		wrong("'$item' has room: $line") if length("$line$between$item") <= COLUMNS;
+		$text .= "$between$next";
+		$line = shift @lines;
+	}
+	wrong("not '$expected': $text") if $text ne $expected;
+}
+
+for my $stall (@stalls) {
 	last if @wrong;
-	next_is(head_of($stall));
-	next_is($_) for facts_of($stall);
-	next_is(cause_of($stall)) unless $alone;
-	next_is($_) for had_cpu_of($stall);
+	next_is_wrapped(@$_) for head_of($stall);
 	for (rows_of($stall)) {
-		last if $alone;
 		my ($branches, $title, $ms, $percent) = (shift @lines // '') =~
-			/^((?:\|  |   )*[|`]- )(.*?) +(\d+\.\d+) ms +(\d+)%$/ or wrong("no row: $_"), last;
+			/^((?:\|  |   )*[|`]- )(.*?) +(\d+\.\d+) ms +(\d+|<1) %$/ or wrong("no row: $_"), last;
 		my $row = length($branches) / 3 - 1 . "|$title|$ms|$percent";
 
 		wrong("not the row '$_': $row") if $row ne $_;
 		$rows++;
 	}
+	next_is('   stack, the innermost function first:') if @{$stall->{stack}};
 	next_is("   => $_") for @{$stall->{stack}};
-	next_is('') if @lines && (!$alone || @{$stall->{stack}});
+	next_is('') if @lines;
 }
 wrong("there is more: $lines[0]") if @lines && !@wrong;
 

@@ -69,11 +69,18 @@ TEST(test_half)
 	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 500);
 	cause_is("compaction", 5000, "compaction 50 %", "");
 	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 1);
-	cause_is("outside", 5004,
-		 "outside reclaim 50 %, which no slow run of a traced function explains", "");
+	cause_is("outside", 5004, "outside reclaim 50 %; running 100 %", "running 100 %");
 	add(PHASE_MEMCG_RECLAIM, PART_ACTIVE_LIST, STATE_RUNNING, 2);
-	cause_is("mixed", 4995, "outside reclaim 49 %, compaction 49 %; nothing is half of it",
+	cause_is("mixed", 4995, "outside reclaim 49 %, compaction 49 %",
 		 "outside reclaim 49 %, compaction 49 %");
+}
+
+TEST(test_not_traced)
+{
+	add(PHASE_COMPACTION, PART_ITSELF, STATE_UNKNOWN, 100);
+	add(PHASE_OUTSIDE, PART_ITSELF, STATE_UNKNOWN, 900);
+	cause_is("outside", 9000,
+		 "outside reclaim 90 %, not traced (record with --off-cpu to see more)", "");
 }
 
 TEST(test_part_below_half)
@@ -89,27 +96,67 @@ TEST(test_shrinker)
 	stall.nr_shrinkers = 2;
 	shrinkers[0].ns = 520;
 	shrinkers[1].ns = 600; /* of another group */
-	add(PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RUNNING, 900);
+	add(PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RUNNING, 400);
+	add(PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_BLOCKED, 500);
 	add(PHASE_DIRECT_RECLAIM, PART_SHRINKER_LOOKUP, STATE_RUNNING, 100);
-	cause_is("direct_reclaim", 10000, "direct reclaim 100 %: shrinkers 90 %: 0xa[vda] 52 %",
-		 "shrinkers 90 %: 0xa[vda] 52 %");
-	/* What took 0.02 ms of 230 ms is no cause. */
+	cause_is(
+		"direct_reclaim", 10000,
+		"direct reclaim 100 %: shrinkers 90 %: 0xa[vda] 52 %; asleep, uninterruptible 50 %",
+		"shrinkers 90 %: 0xa[vda] 52 %; asleep, uninterruptible 50 %");
+	/* A shrinker that took 0.02 ms of 230 ms is no cause. */
 	shrinkers[0].ns = 499;
+	add(PHASE_DIRECT_RECLAIM, PART_SHRINKER_LOOKUP, STATE_RUNNING, 1);
 	cause_is("direct_reclaim", 10000, "direct reclaim 100 %: shrinkers 90 %", "shrinkers 90 %");
 }
 
-TEST(test_states)
+/* A wait for a CPU in two parts of the group and outside of it: each is less than half. */
+TEST(test_cpu_wait)
 {
-	add(PHASE_COMPACTION, PART_ITSELF, STATE_BLOCKED, 600);
-	add(PHASE_COMPACTION, PART_ITSELF, STATE_RUNNING, 300);
-	add(PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 100);
-	cause_is("compaction", 9000, "compaction 90 %: asleep, uninterruptible 60 %",
-		 "asleep, uninterruptible 60 %");
-	add(PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 1400);
-	cause_is("cpu_wait", 6250, "waiting for a CPU 63 %", "");
+	add(PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_WAITED, 250);
+	add(PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, 390);
+	add(PHASE_DIRECT_RECLAIM, PART_THROTTLED, STATE_WAITED, 200);
+	add(PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 160);
+	cause_is("cpu_wait", 6100, "direct reclaim; waiting for a CPU 61 %", "direct reclaim 84 %");
+	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 221);
+	cause_is("direct_reclaim", 6879, "direct reclaim 69 %: reclaim itself 52 %",
+		 "reclaim itself 52 %");
 }
 
-/* Waiting that is half only in all phases together. */
+/* It is the cause before all that has as much. */
+TEST(test_cpu_wait_of_half)
+{
+	add(PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 500);
+	add(PHASE_OUTSIDE, PART_ITSELF, STATE_BLOCKED, 500);
+	cause_is("cpu_wait", 5000, "outside reclaim; waiting for a CPU 50 %",
+		 "outside reclaim 100 %");
+	memset(&stall.phases, 0, sizeof(stall.phases));
+	add(PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 500);
+	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 500);
+	cause_is("cpu_wait", 5000, "outside reclaim; waiting for a CPU 50 %",
+		 "outside reclaim 100 %");
+}
+
+/* A group that sleeps is the cause of its sleep, also where it sleeps in another one as well. */
+TEST(test_sleep)
+{
+	add(PHASE_COMPACTION, PART_ITSELF, STATE_BLOCKED, 300);
+	add(PHASE_COMPACTION, PART_ITSELF, STATE_RUNNING, 250);
+	add(PHASE_SWAP_IN, PART_ITSELF, STATE_BLOCKED, 300);
+	add(PHASE_SWAP_IN, PART_ITSELF, STATE_SLEPT, 150);
+	cause_is("compaction", 5500, "compaction 55 %; asleep, uninterruptible 60 %",
+		 "asleep, uninterruptible 60 %");
+}
+
+/* A sleep outside of all groups has no other reason. */
+TEST(test_sleep_outside)
+{
+	add(PHASE_OUTSIDE, PART_ITSELF, STATE_SLEPT, 300);
+	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 300);
+	add(PHASE_SWAP_IN, PART_ITSELF, STATE_SLEPT, 400);
+	cause_is("slept", 7000, "outside reclaim; asleep 70 %", "outside reclaim 60 %");
+}
+
+/* No group has half. */
 TEST(test_state_of_all)
 {
 	add(PHASE_COMPACTION, PART_ITSELF, STATE_WAITED, 300);
@@ -117,6 +164,11 @@ TEST(test_state_of_all)
 	add(PHASE_OOM, PART_ITSELF, STATE_WAITED, 300);
 	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 300);
 	cause_is("cpu_wait", 6000, "waiting for a CPU 60 %", "");
+	memset(&stall.phases, 0, sizeof(stall.phases));
+	add(PHASE_COMPACTION, PART_ITSELF, STATE_OFF, 400);
+	add(PHASE_OOM, PART_ITSELF, STATE_OFF, 300);
+	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 300);
+	cause_is("off_cpu", 7000, "off the CPU 70 %", "");
 }
 
 TEST(test_mixed)
@@ -124,14 +176,13 @@ TEST(test_mixed)
 	add(PHASE_DRAIN, PART_ITSELF, STATE_RUNNING, 400);
 	add(PHASE_OOM, PART_ITSELF, STATE_RUNNING, 250);
 	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 350);
-	cause_is("mixed", 4000,
-		 "draining per-CPU lists 40 %, outside reclaim 35 %; nothing is half of it",
+	cause_is("mixed", 4000, "draining per-CPU lists 40 %, outside reclaim 35 %",
 		 "draining per-CPU lists 40 %, outside reclaim 35 %");
 }
 
 TEST(test_nothing)
 {
-	cause_is("mixed", 0, "nothing is half of it", "");
+	cause_is("mixed", 0, "not known", "");
 }
 
 UNIT_TEST_MAIN(NULL, NULL)

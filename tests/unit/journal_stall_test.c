@@ -106,13 +106,14 @@ TEST(test_message_outside_reclaim)
 	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_ITSELF][STATE_RUNNING] = 2000 * US;
 	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SHRINKERS][STATE_RUNNING] = 0;
 	stall.phases.ns[PHASE_OUTSIDE][PART_ITSELF][STATE_RUNNING] = 9700 * US;
-	message_is("nginx[812]: page allocation stalled 13 ms: outside reclaim 76 %, "
-		   "which no slow run of a traced function explains; order 0 GFP_KERNEL");
+	message_is(
+		"nginx[812]: page allocation stalled 13 ms: outside reclaim 76 %; running 100 %; "
+		"order 0 GFP_KERNEL");
 	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_ITSELF][STATE_RUNNING] = 5400 * US;
 	stall.phases.ns[PHASE_OUTSIDE][PART_ITSELF][STATE_RUNNING] = 6300 * US;
 	message_is(
 		"nginx[812]: page allocation stalled 13 ms: outside reclaim 49 %, direct reclaim 42 %; "
-		"nothing is half of it; order 0 GFP_KERNEL");
+		"order 0 GFP_KERNEL");
 }
 
 TEST(test_message_of_others)

@@ -60,13 +60,16 @@ static const struct stall no_facts = {
 	.compaction = "",
 };
 
-/* All of it below a hundredth of the whole. */
-static const struct stall_slice small_ones[] = {
-	{ .shrinker = 2, .callback = 0xb, .group = PHASE_DIRECT_RECLAIM, .ns = 5000 },
-	{ .shrinker = 3, .callback = 0xc, .group = PHASE_DIRECT_RECLAIM, .ns = 4000 },
-	{ .shrinker = 1, .callback = 0xa, .group = PHASE_DIRECT_RECLAIM, .ns = 3000 },
-	{ .shrinker = 1, .callback = 0xa, .group = PHASE_MEMCG_RECLAIM, .ns = 2000 },
-	{ .shrinker = 5, .callback = 0xd, .group = PHASE_DIRECT_RECLAIM, .ns = 2000 },
+/* They have 2.2 ms of 10. */
+static const struct stall_slice many_shrinkers[] = {
+	{ .shrinker = 2, .callback = 1, .group = PHASE_DIRECT_RECLAIM, .ns = 500000 },
+	{ .shrinker = 3, .callback = 2, .group = PHASE_DIRECT_RECLAIM, .ns = 500000 },
+	{ .shrinker = 4, .callback = 3, .group = PHASE_DIRECT_RECLAIM, .ns = 400000 },
+	{ .shrinker = 5, .callback = 4, .group = PHASE_DIRECT_RECLAIM, .ns = 300000 },
+	{ .shrinker = 6, .callback = 5, .group = PHASE_DIRECT_RECLAIM, .ns = 200000 },
+	{ .shrinker = 7, .callback = 6, .group = PHASE_DIRECT_RECLAIM, .ns = 100000 },
+	{ .shrinker = 8, .callback = 7, .group = PHASE_DIRECT_RECLAIM, .ns = 100000 },
+	{ .shrinker = 9, .callback = 8, .group = PHASE_DIRECT_RECLAIM, .ns = 99999 },
 };
 
 static void stall_is_shown(const struct stall *stall, const struct terminal *terminal,
@@ -78,7 +81,8 @@ static void stall_is_shown(const struct stall *stall, const struct terminal *ter
 		.name = "worker",
 		.task_info = &who,
 		.function = "alloc",
-		.memcg = "/m",
+		.memcg = "/system.slice/m.service",
+		.asked_by = "write(2)",
 	};
 	struct writer *writer = begin_text();
 
@@ -86,40 +90,47 @@ static void stall_is_shown(const struct stall *stall, const struct terminal *ter
 	assert_string_equal(end_text(writer), expected);
 }
 
+/* The time of a head is seconds of the trace clock, as these have no wall-clock time. */
+#define HEAD_TEXT "1.000001 worker-12 of server\\x1b-10 in /a/é, 10.000 ms, in write(2)\n"
+#define FACTS_TEXT                                                                                 \
+	"   alloc, order 3, GFP_KERNEL, 32 pages reclaimed, from m.service, node 0,2-3,\n"         \
+	"   1200 pages scanned, 91 reclaimed, 40 dirty, 12 in writeback,\n"                        \
+	"   priority down to 0, compaction: partial_skipped x2, success\n"
+
+/* Rows of a level come by time, not in the order of phases. */
 UNIT_TEST(test_plain)
 {
 	const struct terminal terminal = { 0 };
 	const struct stall stall = make_stall();
 
-	stall_is_shown(
-		&stall, &terminal,
-		"1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  order 3  GFP_KERNEL"
-		"  32 pages reclaimed  from /m\n"
-		"   node 0,2-3, 1200 pages scanned, 91 reclaimed, 40 dirty, 12 in writeback,"
-		" priority down to 0, compaction: partial_skipped x2, success\n"
-		"   cause: direct reclaim 60 %: shrinkers 50 %\n"
-		"|- direct reclaim                                  6.000 ms  60%\n"
-		"|  |- shrinkers                                    5.000 ms  50%\n"
-		"|  |  |- scan_a[vda]                               3.000 ms  30%\n"
-		"|  |  |- scan_a[0x2]                               1.000 ms  10%\n"
-		"|  |  `- 1 other shrinker                          0.000 ms   0%\n"
-		"|  `- reclaim itself                               1.000 ms  10%\n"
-		"|- memcg reclaim                                   0.500 ms   5%\n"
-		"|  `- shrinkers                                    0.500 ms   5%\n"
-		"|     `- scan_c                                    0.500 ms   5%\n"
-		"|- compaction                                      2.000 ms  20%\n"
-		"`- outside reclaim                                 1.500 ms  15%\n");
+	stall_is_shown(&stall, &terminal,
+		       HEAD_TEXT
+		       "   cause: direct reclaim 60 %: shrinkers 50 %\n" FACTS_TEXT
+		       "|- direct reclaim                                        6.000 ms  60 %\n"
+		       "|  |- shrinkers                                          5.000 ms  50 %\n"
+		       "|  |  |- scan_a[vda]                                     3.000 ms  30 %\n"
+		       "|  |  |- scan_a[0x2]                                     1.000 ms  10 %\n"
+		       "|  |  `- 1 other shrinker                                0.000 ms  <1 %\n"
+		       "|  `- reclaim itself                                     1.000 ms  10 %\n"
+		       "|- compaction                                            2.000 ms  20 %\n"
+		       "|- outside reclaim                                       1.500 ms  15 %\n"
+		       "`- memcg reclaim                                         0.500 ms   5 %\n"
+		       "   `- shrinkers                                          0.500 ms   5 %\n"
+		       "      `- scan_c                                          0.500 ms   5 %\n");
 }
 
-/* Nothing but outside reclaim: the head says it all. */
+/* Time outside reclaim alone: the cause says it all. */
 UNIT_TEST(test_outside)
 {
 	const struct terminal terminal = { 0 };
 	struct stall stall = no_facts;
 
-	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 10000000);
-	stall_is_shown(&stall, &terminal,
-		       "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  from /m\n");
+	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_UNKNOWN, 10000000);
+	stall_is_shown(
+		&stall, &terminal,
+		HEAD_TEXT
+		"   cause: outside reclaim 100 %, not traced (record with --off-cpu to see more)\n"
+		"   alloc, from m.service\n");
 }
 
 UNIT_TEST(test_terminal)
@@ -129,70 +140,137 @@ UNIT_TEST(test_terminal)
 
 	stall_is_shown(
 		&stall, &terminal,
-		"1.000001 \033[1mworker-12\033[0m of server\\x1b-10 \033[2m/a/é\033[0m  "
-		"\033[1m10.000 ms\033[0m  alloc  order 3  GFP_KERNEL"
-		"  32 pages reclaimed  from /m\n"
-		"   node 0,2-3, 1200 pages scanned, 91 reclaimed, 40 dirty, 12 in writeback,"
-		" priority down to 0, compaction: partial_skipped x2, success\n"
-		"   cause: direct reclaim 60 %: shrinkers 50 %\n"
-		"├─ direct reclaim                                  6.000 ms  60%\n"
-		"│  ├─ \033[1;31mshrinkers\033[0m                                    5.000 ms  50%\n"
-		"│  │  ├─ scan_a[vda]                               3.000 ms  30%\n"
-		"│  │  ├─ scan_a[0x2]                               1.000 ms  10%\n"
-		"│  │  └─ 1 other shrinker                          0.000 ms   0%\n"
-		"│  └─ reclaim itself                               1.000 ms  10%\n"
-		"├─ memcg reclaim                                   0.500 ms   5%\n"
-		"│  └─ shrinkers                                    0.500 ms   5%\n"
-		"│     └─ scan_c                                    0.500 ms   5%\n"
-		"├─ compaction                                      2.000 ms  20%\n"
-		"└─ outside reclaim                                 1.500 ms  15%\n");
+		"1.000001 \033[1mworker-12\033[0m of server\\x1b-10 in \033[2m/a/é\033[0m, "
+		"\033[1m10.000 ms\033[0m, in write(2)\n"
+		"   cause: direct reclaim 60 %: shrinkers 50 %\n" FACTS_TEXT
+		"├─ direct reclaim                                        6.000 ms  60 %\n"
+		"│  ├─ \033[1;31mshrinkers\033[0m                                          5.000 ms  50 %\n"
+		"│  │  ├─ scan_a[vda]                                     3.000 ms  30 %\n"
+		"│  │  ├─ scan_a[0x2]                                     1.000 ms  10 %\n"
+		"│  │  └─ 1 other shrinker                                0.000 ms  <1 %\n"
+		"│  └─ reclaim itself                                     1.000 ms  10 %\n"
+		"├─ compaction                                            2.000 ms  20 %\n"
+		"├─ outside reclaim                                       1.500 ms  15 %\n"
+		"└─ memcg reclaim                                         0.500 ms   5 %\n"
+		"   └─ shrinkers                                          0.500 ms   5 %\n"
+		"      └─ scan_c                                          0.500 ms   5 %\n");
 }
 
-/* The largest of each group has a row, and its largest superblock; the others share one. */
-UNIT_TEST(test_small_shrinkers)
+/* Parts and shrinkers below 1 % share a row, and so do shrinkers after the fifth. */
+UNIT_TEST(test_small_parts)
 {
 	const struct terminal terminal = { 0 };
 	struct stall stall = no_facts;
 
 	stall.incomplete = LACKS_LOST;
-	stall.shrinkers = small_ones;
-	stall.nr_shrinkers = COUNT(small_ones);
-	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RUNNING, 6000000);
-	phases_spend(&stall.phases, PHASE_MEMCG_RECLAIM, PART_SHRINKERS, STATE_RUNNING, 1000000);
-	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 3000000);
+	stall.shrinkers = many_shrinkers;
+	stall.nr_shrinkers = COUNT(many_shrinkers);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_UNKNOWN, 2199999);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_INACTIVE_LIST, STATE_UNKNOWN,
+		     100000);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ACTIVE_LIST, STATE_UNKNOWN, 99999);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SHORT_SCANS, STATE_UNKNOWN, 99999);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_UNKNOWN, 5400001);
+	phases_spend(&stall.phases, PHASE_DRAIN, PART_ITSELF, STATE_UNKNOWN, 50002);
+	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_UNKNOWN, 2050000);
 	stall_is_shown(&stall, &terminal,
-		       "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  from /m"
-		       "  (incomplete: records were lost)\n"
-		       "   cause: direct reclaim 60 %: shrinkers 60 %\n"
-		       "|- direct reclaim                                  6.000 ms  60%\n"
-		       "|  `- shrinkers                                    6.000 ms  60%\n"
-		       "|     |- scan_b                                    0.005 ms   0%\n"
-		       "|     |- scan_a[vda]                               0.003 ms   0%\n"
-		       "|     `- 2 other shrinkers                         0.006 ms   0%\n"
-		       "|- memcg reclaim                                   1.000 ms  10%\n"
-		       "|  `- shrinkers                                    1.000 ms  10%\n"
-		       "|     `- scan_a[vda]                               0.002 ms   0%\n"
-		       "`- outside reclaim                                 3.000 ms  30%\n");
+		       HEAD_TEXT
+		       "   cause: direct reclaim 79 %: reclaim itself 54 %\n"
+		       "   alloc, from m.service, incomplete: records were lost\n"
+		       "|- direct reclaim                                        7.899 ms  79 %\n"
+		       "|  |- reclaim itself                                     5.400 ms  54 %\n"
+		       "|  |- shrinkers                                          2.199 ms  22 %\n"
+		       "|  |  |- scan_1                                          0.500 ms   5 %\n"
+		       "|  |  |- scan_2                                          0.500 ms   5 %\n"
+		       "|  |  |- scan_3                                          0.400 ms   4 %\n"
+		       "|  |  |- scan_4                                          0.300 ms   3 %\n"
+		       "|  |  |- scan_5                                          0.200 ms   2 %\n"
+		       "|  |  `- 3 other shrinkers                               0.299 ms   3 %\n"
+		       "|  |- inactive list                                      0.100 ms   1 %\n"
+		       "|  `- 2 smaller parts                                    0.199 ms   2 %\n"
+		       "|- outside reclaim                                       2.050 ms  21 %\n"
+		       "`- draining per-CPU lists                                0.050 ms   1 %\n");
 }
 
-/* What is 0 and nothing to see is not shown; what nobody knows neither. */
+/* A fact that is 0 with nothing to see is not shown, nor one that nobody knows. */
 UNIT_TEST(test_few_facts)
 {
 	const struct terminal terminal = { 0 };
 	struct stall stall = no_facts;
 
+	stall.depth = 2;
 	stall.counts = (struct stall_counts){ .known = 1u << COUNT_COMPACTIONS,
-					      .count = { [COUNT_COMPACTIONS] = 2 } };
+					      .count = { [COUNT_COMPACTIONS] = 1 } };
 	stall_is_shown(&stall, &terminal,
-		       "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  from /m\n"
-		       "   compaction attempts: 2\n");
-	stall.counts = (struct stall_counts){ .known = 0xf, .count = { 64, 0, 0, 0, 9 } };
+		       HEAD_TEXT "   cause: not known\n"
+				 "   alloc, from m.service, 1 compaction attempt,\n"
+				 "   part of something longer that was not recorded\n");
+	stall.depth = 0;
+	stall.counts = (struct stall_counts){ .known = 0xf, .count = { 1, 0, 0, 0, 9 } };
 	stall_is_shown(&stall, &terminal,
-		       "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  from /m\n"
-		       "   64 pages scanned, 0 reclaimed\n");
+		       HEAD_TEXT "   cause: not known\n"
+				 "   alloc, from m.service, 1 page scanned, 0 reclaimed\n");
 }
 
-/* What the task did, most time first, and where it slept, below each part that it explains. */
+/* A line has 80 columns; a name with more of them is whole. */
+UNIT_TEST(test_wrapped)
+{
+#define NAME_20 "0123456789 123456789"
+	const struct terminal terminal = { .colour = true };
+	const struct task_info who = { .pid = 10, .process = "p", .cgroup = "/" NAME_20 NAME_20 };
+	const struct stall stall = {
+		.tid = 12,
+		.start = 1000001000,
+		.end = 1010001000,
+		.order = 1,
+		.gfp_names = NAME_20 "|" NAME_20 "|" NAME_20 "|" NAME_20,
+		.compaction = "",
+	};
+	struct named_stall named = {
+		.stall = &stall,
+		.name = "é",
+		.task_info = &who,
+		.function = "f",
+		.memcg = "/" NAME_20 NAME_20 NAME_20 NAME_20,
+		.asked_by = "page fault",
+	};
+	struct writer *writer = begin_text();
+
+	tree_stall(writer, &terminal, &resolver, &named);
+	named.background = true;
+	tree_stall(writer, &terminal, &resolver, &named);
+	/* 80 columns, and 81 */
+	named.memcg = "";
+	named.asked_by = "xxxxxxxxxxxxxxxxxxxxxxxxxxx(2)";
+	tree_stall(writer, &terminal, &resolver, &named);
+	named.asked_by = "xxxxxxxxxxxxxxxxxxxxxxxxxxxy(2)";
+	tree_stall(writer, &terminal, &resolver, &named);
+	assert_string_equal(
+		end_text(writer),
+		"1.000001 \033[1mé-12\033[0m of p-10 in \033[2m/" NAME_20 NAME_20 "\033[0m, "
+		"\033[1m10.000 ms\033[0m,\n"
+		"   in page fault\n"
+		"   cause: not known\n"
+		"   f, order 1, " NAME_20 "|" NAME_20 "|" NAME_20 "|\n"
+		"   " NAME_20 ",\n"
+		"   from /" NAME_20 NAME_20 NAME_20 NAME_20 "\n"
+		"1.000001 \033[1mé-12\033[0m of p-10 (background), \033[1m10.000 ms\033[0m, "
+		"in page fault\n"
+		"   cause: not known\n"
+		"   f, order 1, " NAME_20 "|" NAME_20 "|" NAME_20 "|\n"
+		"   " NAME_20 ",\n"
+		"   from /" NAME_20 NAME_20 NAME_20 NAME_20 "\n"
+		"1.000001 \033[1mé-12\033[0m of p-10 (background), \033[1m10.000 ms\033[0m, in xxxxxxxxxxxxxxxxxxxxxxxxxxx(2)\n"
+		"   cause: not known\n"
+		"   f, order 1, " NAME_20 "|" NAME_20 "|" NAME_20 "|\n"
+		"   " NAME_20 "\n"
+		"1.000001 \033[1mé-12\033[0m of p-10 (background), \033[1m10.000 ms\033[0m,\n   in xxxxxxxxxxxxxxxxxxxxxxxxxxxy(2)\n"
+		"   cause: not known\n"
+		"   f, order 1, " NAME_20 "|" NAME_20 "|" NAME_20 "|\n"
+		"   " NAME_20 "\n");
+}
+
+/* States, most time first, and where the task slept, below each part that they explain. */
 UNIT_TEST(test_off_cpu)
 {
 	static const struct stall_slice sleeps[] = {
@@ -216,47 +294,95 @@ UNIT_TEST(test_off_cpu)
 		{ .name = "kworker/u8:3", .tid = 266, .ns = 500000 },
 		{ .name = "a\x1b", .tid = 13, .ns = 200000 },
 		{ .name = "b", .tid = 14, .ns = 80000 },
-		{ .name = "c", .tid = 15, .ns = 20000 },
+		{ .name = "c", .tid = 15, .ns = 20001 },
 	};
-	const struct terminal terminal = { .names = TEXT_PRINTABLE };
-	struct stall stall = make_stall();
+	const struct terminal terminal = { .names = TEXT_PRINTABLE, .colour = true };
+	const struct terminal no_colour = { .names = TEXT_PRINTABLE };
+	struct stall stall = no_facts;
+	struct writer *writer;
 
 	stall.runners = runners;
 	stall.nr_runners = COUNT(runners);
-	stall.no_runner = 200000;
+	stall.no_runner = 300000;
 	stall.off_cpu = true;
 	stall.sleeps = sleeps;
 	stall.nr_sleeps = COUNT(sleeps);
-	stall.nr_shrinkers = 0;
-	memset(&stall.phases, 0, sizeof(stall.phases));
 	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ACTIVE_LIST, STATE_RUNNING, 1000000);
-	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, 1000000);
-	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_WAITED, 7000000);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_WAITED, 500000);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_SLEPT, 200000);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RUNNING, 800000);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, 99999);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_WAITED, 5900001);
 	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_BLOCKED, 500000);
-	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 300000);
+	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 100000);
+	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 700000);
 	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_SLEPT, 200000);
-	stall_is_shown(
-		&stall, &terminal,
-		"1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  order 3  GFP_KERNEL"
-		"  32 pages reclaimed  from /m\n"
-		"   node 0,2-3, 1200 pages scanned, 91 reclaimed, 40 dirty, 12 in writeback,"
-		" priority down to 0, compaction: partial_skipped x2, success\n"
-		"   cause: direct reclaim 95 %: reclaim itself 85 %: waiting for a CPU 70 %\n"
-		"   had the CPU meanwhile: nginx-812 4.000 ms, nobody (idle) 2.000 ms,"
-		" kworker/u8:3-266 0.500 ms, a\\x1b-13 0.200 ms, 2 others 0.100 ms,"
-		" not recorded 0.200 ms\n"
-		"|- direct reclaim                                  9.500 ms  95%\n"
-		"|  |- active list                                  1.000 ms  10%\n"
-		"|  `- reclaim itself                               8.500 ms  85%\n"
-		"|     |- waiting for a CPU                         7.000 ms  70%\n"
-		"|     |- running                                   1.000 ms  10%\n"
-		"|     `- asleep, uninterruptible                   0.500 ms   5%\n"
-		"|        |- in scan_1                              0.300 ms   3%\n"
-		"|        `- in scan_3                              0.100 ms   1%\n"
-		"`- outside reclaim                                 0.500 ms   5%\n"
-		"   |- running                                      0.300 ms   3%\n"
-		"   `- asleep                                       0.200 ms   2%\n"
-		"      `- in scan_2                                 0.200 ms   2%\n");
+	writer = begin_text();
+	tree_phases(writer, &terminal, &resolver, &stall.phases, &stall);
+	/* The cause is the wait for a CPU: 71 % in all. */
+	assert_string_equal(
+		end_text(writer),
+		"|- direct reclaim                                        9.000 ms  90 %\n"
+		"|  |- reclaim itself                                     6.500 ms  65 %\n"
+		"|  |  |- \033[1;31mwaiting for a CPU\033[0m                               5.900 ms  59 %\n"
+		"|  |  |- asleep, uninterruptible                         0.500 ms   5 %\n"
+		"|  |  |  |- in scan_1                                    0.300 ms   3 %\n"
+		"|  |  |  |- in scan_3                                    0.100 ms   1 %\n"
+		"|  |  |  `- 1 other function                             0.000 ms  <1 %\n"
+		"|  |  `- running                                         0.099 ms   1 %\n"
+		"|  |- shrinkers                                          1.500 ms  15 %\n"
+		"|  `- active list                                        1.000 ms  10 %\n"
+		"`- outside reclaim                                       1.000 ms  10 %\n"
+		"   |- \033[1;31mwaiting for a CPU\033[0m                                  0.700 ms   7 %\n"
+		"   |- asleep                                             0.200 ms   2 %\n"
+		"   |  `- in scan_2                                       0.200 ms   2 %\n"
+		"   `- running                                            0.100 ms   1 %\n");
+	stall_is_shown(&stall, &no_colour,
+		       HEAD_TEXT
+		       "   cause: direct reclaim; waiting for a CPU 71 %\n"
+		       "   had the CPU meanwhile: nginx-812 4.000 ms, nobody (idle) 2.000 ms,\n"
+		       "      kworker/u8:3-266 0.500 ms, a\\x1b-13 0.200 ms, 2 others 0.100 ms,\n"
+		       "      not recorded 0.300 ms\n"
+		       "   alloc, from m.service\n"
+		       "|- direct reclaim                                        9.000 ms  90 %\n"
+		       "|  |- reclaim itself                                     6.500 ms  65 %\n"
+		       "|  |  |- waiting for a CPU                               5.900 ms  59 %\n"
+		       "|  |  |- asleep, uninterruptible                         0.500 ms   5 %\n"
+		       "|  |  |  |- in scan_1                                    0.300 ms   3 %\n"
+		       "|  |  |  |- in scan_3                                    0.100 ms   1 %\n"
+		       "|  |  |  `- 1 other function                             0.000 ms  <1 %\n"
+		       "|  |  `- running                                         0.099 ms   1 %\n"
+		       "|  |- shrinkers                                          1.500 ms  15 %\n"
+		       "|  `- active list                                        1.000 ms  10 %\n"
+		       "`- outside reclaim                                       1.000 ms  10 %\n"
+		       "   |- waiting for a CPU                                  0.700 ms   7 %\n"
+		       "   |- asleep                                             0.200 ms   2 %\n"
+		       "   |  `- in scan_2                                       0.200 ms   2 %\n"
+		       "   `- running                                            0.100 ms   1 %\n");
+	/* It waited for less than 1 %. */
+	memset(&stall.phases, 0, sizeof(stall.phases));
+	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 99999);
+	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 9900001);
+	stall_is_shown(&stall, &no_colour,
+		       HEAD_TEXT
+		       "   cause: outside reclaim 100 %; running 99 %\n"
+		       "   alloc, from m.service\n"
+		       "`- outside reclaim                                      10.000 ms 100 %\n"
+		       "   |- running                                            9.900 ms  99 %\n"
+		       "   `- waiting for a CPU                                  0.099 ms   1 %\n");
+	/* Without a wait the cause is a part; that it ran all the time is told of "itself" alone. */
+	memset(&stall.phases, 0, sizeof(stall.phases));
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, 7000000);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_THROTTLED, STATE_SLEPT, 3000000);
+	writer = begin_text();
+	tree_phases(writer, &no_colour, &resolver, &stall.phases, &stall);
+	assert_string_equal(
+		end_text(writer),
+		"`- direct reclaim                                       10.000 ms 100 %\n"
+		"   |- reclaim itself                                     7.000 ms  70 %\n"
+		"   |  `- running                                         7.000 ms  70 %\n"
+		"   `- throttled                                          3.000 ms  30 %\n"
+		"      `- asleep                                          3.000 ms  30 %\n");
 }
 
 UNIT_TEST(test_nothing)

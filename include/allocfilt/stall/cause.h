@@ -20,12 +20,14 @@ struct cause_step {
 	uint64_t ns;
 };
 
-#define CAUSE_STEPS_MAX 4
+#define CAUSE_STEPS_MAX 3
 
 /*
- * A cause is the group of phases with at least half of the stall. If there is none, or if that is
- * outside reclaim, a state off the CPU that has half is the cause. CAUSE_MIXED: no group and no state has
- * half. Its number is that of STATE_RUNNING, which is no cause; nor is STATE_UNKNOWN, the last one.
+ * A wait for a CPU that has half of the stall, in all phases together, is the cause. Else the cause is
+ * the group of phases with half; if there is none, or if that is PHASE_OUTSIDE, another state off
+ * the CPU with half: inside reclaim a task sleeps because of the reclaim. CAUSE_MIXED: no group and no
+ * state off the CPU has half. Its number is that of STATE_RUNNING, which is no cause; nor is
+ * STATE_UNKNOWN, the last one.
  */
 #define CAUSE_OF_STATE(state) (PHASE_GROUPS + (state))
 #define CAUSE_MIXED	      CAUSE_OF_STATE(STATE_RUNNING)
@@ -33,10 +35,17 @@ struct cause_step {
 
 struct stall_cause {
 	int which;	/* below CAUSES */
-	uint64_t whole; /* ns */
+	uint64_t whole; /* ns: of the stall */
+	uint64_t ns;	/* of the cause; of CAUSE_MIXED the largest group */
 	size_t nr_steps;
-	/* of CAUSE_MIXED the groups with most time, two at most */
+	/* of a state the group with half, if there is one; of CAUSE_MIXED two groups at most */
 	struct cause_step steps[CAUSE_STEPS_MAX];
+	/*
+	 * The state with half of the stall: one off the CPU, or STATE_RUNNING where the cause is
+	 * PHASE_OUTSIDE. STATE_UNKNOWN: none.
+	 */
+	enum phase_state state;
+	uint64_t state_ns;
 };
 
 /* Stalls with the same cause. */
@@ -54,7 +63,7 @@ void stall_cause(const struct stall *stall, struct stall_cause *cause);
 /** cause_which - stall_cause.which alone */
 int cause_which(const struct stall *stall);
 
-/** cause_share - hundredths of a percent of the stall that the cause has, rounded down; of CAUSE_MIXED the largest */
+/** cause_share - hundredths of a percent of the stall that the cause has, rounded down */
 unsigned int cause_share(const struct stall_cause *cause);
 
 /** cause_percent - the same in percent, rounded as cause_text() has it */
@@ -62,7 +71,11 @@ unsigned int cause_percent(const struct stall_cause *cause);
 
 #define STALL_CAUSE_MAX 512
 
-/** cause_text - print the chain of a stall: "direct reclaim 100 %: inactive list 95 %"; any bytes */
+/**
+ * cause_text - print the cause of a stall; any bytes
+ *
+ * "direct reclaim 100 %: inactive list 95 %", "direct reclaim; waiting for a CPU 61 %"
+ */
 void cause_text(struct resolver *resolver, const struct stall *stall, char text[STALL_CAUSE_MAX]);
 
 /** cause_detail - print it as cause_text(), after what cause_name() says; "": no more is known */

@@ -171,6 +171,7 @@ struct named_stall {
 	bool background;	   /* of kswapd or kcompactd: no task waited */
 	const char *function;	   /* if it was looked up already; see stall_function() */
 	const char *memcg;	   /* path of the cgroup that was reclaimed, "" if unknown */
+	const char *asked_by;	   /* "write(2)", "page fault"; NULL if unknown */
 	struct resolver *resolver; /* for the function where that is NULL, and shrinkers */
 };
 
