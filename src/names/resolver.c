@@ -335,9 +335,52 @@ void resolver_shrinker(struct resolver *resolver, uint64_t shrinker, uint64_t ca
 		snprintf(text + used, size - used, "[%s]", label);
 }
 
+/* A function of a tracepoint, between the traced one and the trigger that writes a stack. */
+static bool is_tracing(const struct symbol *symbol)
+{
+	return symbol && (!strncmp(symbol->name, "__traceiter_", 12) ||
+			  !strncmp(symbol->name, "trace_event_raw_event_", 22));
+}
+
 size_t resolver_stack(struct resolver *resolver, uint32_t number, const uint64_t **ret_frames)
 {
-	return resolver->stacks ? stacks_of(resolver->stacks, number, ret_frames) : 0;
+	size_t count = resolver->stacks ? stacks_of(resolver->stacks, number, ret_frames) : 0;
+
+	for (; count && is_tracing(symbols_find(resolver->symbols, **ret_frames)); count--)
+		++*ret_frames;
+	return count;
+}
+
+/* "__x64_sys_write", "__se_compat_sys_write", "ksys_write", "sys_write": "write"; NULL: no call */
+static const char *system_call(const char *function)
+{
+	const char *call = strstr(function, "sys_");
+	size_t before = call ? call - function : 0;
+
+	if (!call || (before && !(before == 1 && *function == 'k') &&
+		      !(call[-1] == '_' && !strncmp(function, "__", 2)) &&
+		      strncmp(function, "compat_sys_", strlen("compat_sys_"))))
+		return NULL;
+	return call + strlen("sys_");
+}
+
+const char *resolver_asked_by(struct resolver *resolver, uint32_t number, char text[ASKED_BY_MAX])
+{
+	const uint64_t *frames;
+	size_t count = resolver_stack(resolver, number, &frames);
+	bool faulted = false;
+
+	while (count--) {
+		const struct symbol *symbol = symbols_find(resolver->symbols, frames[count]);
+		const char *call = symbol ? system_call(symbol->name) : NULL;
+
+		if (call) {
+			snprintf(text, ASKED_BY_MAX, "%.*s(2)", (int)strcspn(call, "."), call);
+			return text;
+		}
+		faulted |= symbol && !strcmp(symbol->name, "handle_mm_fault");
+	}
+	return faulted ? strcpy(text, "page fault") : NULL;
 }
 
 uint64_t resolver_realtime(const struct resolver *resolver, uint64_t ts)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/names/resolver.h"
+#include "allocfilt/record/stacks.h"
 #include "test_directory.h"
 #include "unit_test.h"
 
@@ -47,7 +48,7 @@ static void open_resolver_of(const char *symbols, const char *proc)
 	static struct plan plan;
 	struct failure failure;
 
-	options = (struct options){ .limit_memory = 256 << 10, .local = local };
+	options = (struct options){ .limit_memory = 256 << 10, .stack = true, .local = local };
 	source = (struct data_source){ .dir = test_directory, .proc = proc };
 	put_text("kallsyms", symbols);
 	assert_int_equal(resolver_new(&resolver, &plan, &source, &options, &failure), 0);
@@ -61,6 +62,7 @@ static void open_resolver(const char *symbols)
 static int tear_down(void **state)
 {
 	resolver_free(resolver);
+	resolver = NULL;
 	return remove_test_directory(state);
 }
 
@@ -83,6 +85,83 @@ UNIT_TEST_WITH(test_sleeps_in, make_test_directory, tear_down)
 	assert_int_equal(resolver_sleeps_in(resolver, NULL, 0), 0);
 	assert_int_equal(resolver_function(resolver, THROTTLE), 0xffffffff81000500);
 	assert_int_equal(resolver_function(resolver, 5), 5);
+}
+
+/* The functions of stacks, the innermost first, each 256 bytes after the one before. */
+static uint32_t stack_of(char *const *names, size_t count)
+{
+	uint64_t frames[16];
+	char symbols[1024];
+	size_t used = 0;
+
+	if (resolver)
+		resolver_free(resolver);
+	for (size_t i = 0; i < count; i++) {
+		used += snprintf(symbols + used, sizeof(symbols) - used, "ffffffff81%06zx t %s\n",
+				 i << 8, names[i]);
+		frames[i] = 0xffffffff81000010 + (i << 8);
+	}
+	snprintf(symbols + used, sizeof(symbols) - used, "ffffffff81%06zx T _etext\n", count << 8);
+	open_resolver(symbols);
+	return stacks_add(resolver_stacks(resolver), frames, count);
+}
+
+#define STACK_OF(...)                                                                              \
+	stack_of((char *const[]){ __VA_ARGS__ }, COUNT(((char *const[]){ __VA_ARGS__ })))
+
+static void asked_by(const char *expected, uint32_t stack)
+{
+	char text[ASKED_BY_MAX];
+	const char *found = resolver_asked_by(resolver, stack, text);
+
+	if (expected)
+		assert_string_equal(found, expected);
+	else
+		assert_null(found);
+}
+
+/* Stacks as reports of kernel bugs have them, on x86, arm64, s390, powerpc and i386. */
+UNIT_TEST_WITH(test_asked_by, make_test_directory, tear_down)
+{
+	asked_by("write(2)", STACK_OF("vfs_write", "ksys_write", "do_syscall_64"));
+	asked_by("clone(2)", STACK_OF("kernel_clone", "__do_sys_clone", "__x64_sys_clone",
+				      "x64_sys_call", "do_syscall_64"));
+	asked_by("write(2)", STACK_OF("vfs_write", "ksys_write", "__arm64_sys_write",
+				      "invoke_syscall.constprop.0", "el0_svc"));
+	asked_by("socketcall(2)",
+		 STACK_OF("___sys_sendmsg", "__sys_sendmsg", "__s390x_sys_socketcall",
+			  "__do_syscall", "system_call"));
+	asked_by("ioctl(2)", STACK_OF("__se_compat_sys_ioctl", "__ia32_compat_sys_ioctl",
+				      "do_int80_syscall_32"));
+	asked_by("madvise(2)",
+		 STACK_OF("do_madvise.part.0", "sys_madvise", "system_call_exception"));
+	asked_by("brk(2)", STACK_OF("__do_sys_brk.isra.0", "do_syscall_64"));
+	asked_by("sysinfo(2)", STACK_OF("__x64_sys_sysinfo", "do_syscall_64"));
+	asked_by("page fault", STACK_OF("do_wp_page", "__handle_mm_fault", "handle_mm_fault",
+					"do_user_addr_fault", "exc_page_fault"));
+	/* A call that touches a page asked for it. */
+	asked_by("read(2)",
+		 STACK_OF("handle_mm_fault", "exc_page_fault", "asm_exc_page_fault",
+			  "copy_page_to_iter", "vfs_read", "ksys_read", "do_syscall_64"));
+	/* Several calls share a function, and kernel threads make none. */
+	asked_by(NULL, STACK_OF("do_sys_poll", "x64_sys_call", "do_syscall_64"));
+	asked_by(NULL, STACK_OF("compact_zone", "kcompactd", "kthread", "ret_from_fork"));
+	asked_by(NULL, 0);
+}
+
+/* The functions of a tracepoint are no callers. */
+UNIT_TEST_WITH(test_stack, make_test_directory, tear_down)
+{
+	const uint64_t *frames;
+	uint32_t stack = STACK_OF("trace_event_raw_event_mm_compaction_begin",
+				  "__traceiter_mm_compaction_begin", "compact_zone", "kcompactd");
+
+	assert_int_equal(resolver_stack(resolver, stack, &frames), 2);
+	assert_int_equal(frames[0], 0xffffffff81000210);
+	assert_int_equal(frames[1], 0xffffffff81000310);
+	stack = STACK_OF("trace_event_raw_event_mm_compaction_begin");
+	assert_int_equal(resolver_stack(resolver, stack, &frames), 0);
+	assert_int_equal(resolver_stack(resolver, 0, &frames), 0);
 }
 
 /* With more functions than are cached the roles are still right. */

@@ -128,8 +128,19 @@ const char *resolver_shrinker_label(struct resolver *resolver, uint64_t shrinker
 void resolver_shrinker(struct resolver *resolver, uint64_t shrinker, uint64_t callback, char *text,
 		       size_t size);
 
-/** resolver_stack - frames of a stack, the innermost first; returns how many */
+/** resolver_stack - frames of a stack, the innermost first, without those of tracing; returns how many */
 size_t resolver_stack(struct resolver *resolver, uint32_t number, const uint64_t **ret_frames);
+
+#define ASKED_BY_MAX 64
+
+/**
+ * resolver_asked_by - the system call that a stack is in, "write(2)", or "page fault"
+ *
+ * The names are those of SYSCALL_DEFINE() on each architecture (include/linux/syscalls.h and
+ * asm/syscall_wrapper.h), and of the functions that they call at once. Returns @text, or NULL for
+ * a kernel thread, and where no name tells.
+ */
+const char *resolver_asked_by(struct resolver *resolver, uint32_t number, char text[ASKED_BY_MAX]);
 
 /** resolver_realtime - ns since the epoch of a time of the trace clock; 0: not known */
 uint64_t resolver_realtime(const struct resolver *resolver, uint64_t ts);
