@@ -187,7 +187,7 @@ void chains_stall(struct chains *chains, struct resolver *resolver, const struct
 				add_chain_shrinkers(chains, below, group, resolver, stall);
 				continue;
 			}
-			for (int state = STATE_RUNNING + 1; state < STATE_UNKNOWN; state++) {
+			for (int state = 0; state < STATE_UNKNOWN; state++) {
 				ns = stall->phases.ns[group][part][state];
 				if (ns)
 					add_chain_step(chains, below,

@@ -47,15 +47,12 @@ sub add {
 	$expected{join ';', map { frame($_) } @frames} += $ns if $ns;
 }
 
-# What the task did instead of running is a frame below.
+# What the task did is a frame below.
 sub add_states {
 	my ($ns, $off_cpu, @frames) = @_;
 
-	for (grep { $off_cpu && $_ ne 'running' } @states) {
-		add($off_cpu->{"${_}_ns"}, @frames, $title{$_});
-		$ns -= $off_cpu->{"${_}_ns"};
-	}
-	add($ns, @frames);
+	return add($ns, @frames) if !$off_cpu;
+	add($off_cpu->{"${_}_ns"}, @frames, $title{$_}) for @states;
 }
 
 for my $stall (grep { $_->{type} eq 'stall' } json_lines($json_file)) {

@@ -201,12 +201,12 @@ for my $stall (@stalls) {
 			$expected{ "$name\n" . $title{ s/_ns$//r } } += $phase->{$_};
 		}
 	}
-	# What the task did instead of running is a box below, but not of shrinkers.
+	# A box below tells what the task did, but not of shrinkers.
 	for my $of (@{ $stall->{off_cpu} // [] }) {
 		my $name = "$top\n$title{ $of->{phase} }" . (defined $of->{part} ? "\n$title{ $of->{part} }" : '');
 
 		next if ($of->{part} // '') eq 'shrinkers';
-		$expected{"$name\n$title{$_}"} += $of->{"${_}_ns"} for grep { $_ ne 'running' } @states;
+		$expected{"$name\n$title{$_}"} += $of->{"${_}_ns"} for @states;
 	}
 	for my $shrinker (@{ $stall->{shrinkers} }) {
 		$expected{"$top\n$title{ $shrinker->{phase} }\nshrinkers\n$shrinker->{name}"} +=

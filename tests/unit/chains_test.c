@@ -36,9 +36,9 @@ static void stall(uint64_t slab, uint64_t a, uint64_t b, uint64_t rest, bool wit
 	};
 	const struct named_stall named = { .stall = &one, .name = "t", .function = "f" };
 
-	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RUNNING, slab);
-	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, 10);
-	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, rest);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_UNKNOWN, slab);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_UNKNOWN, 10);
+	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_UNKNOWN, rest);
 	chains_stall(chains, &resolver, &named, with_stack);
 }
 
@@ -105,13 +105,30 @@ UNIT_TEST(test_limit)
 	chains_are("  60( page allocation 60( direct reclaim 60( reclaim itself 10)))");
 }
 
+/* All states fill the step above, but no state is a step beside shrinkers. */
+UNIT_TEST(test_states)
+{
+	struct stall one = { .role = ROLE_PAGE_ALLOCATION, .off_cpu = true };
+	const struct named_stall named = { .stall = &one, .name = "t", .function = "f" };
+
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, 3);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_BLOCKED, 4);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RUNNING, 5);
+	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 6);
+	set_up(100);
+	chains_stall(chains, &resolver, &named, false);
+	chains_are("  18( page allocation 18( direct reclaim 12("
+		   " reclaim itself 7( asleep, uninterruptible 4 running 3) shrinkers 5)"
+		   " outside reclaim 6( running 6)))");
+}
+
 /* An interrupt is not the work of the task that it interrupted, whose name it has. */
 UNIT_TEST(test_interrupt)
 {
 	struct stall one = { .role = ROLE_NONE, .key.kind = OWNER_HARDIRQ };
 	const struct named_stall named = { .stall = &one, .name = "t", .function = "f" };
 
-	phases_spend(&one.phases, PHASE_COMPACTION, PART_ITSELF, STATE_RUNNING, 3);
+	phases_spend(&one.phases, PHASE_COMPACTION, PART_ITSELF, STATE_UNKNOWN, 3);
 	set_up(100);
 	chains_stall(chains, &resolver, &named, true);
 	chains_are("  3( (interrupt) 3( f 3( compaction 3)))");
@@ -126,7 +143,7 @@ UNIT_TEST(test_functions)
 
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	phases_spend(&one.phases, PHASE_COMPACTION, PART_ITSELF, STATE_RUNNING, 3);
+	phases_spend(&one.phases, PHASE_COMPACTION, PART_ITSELF, STATE_UNKNOWN, 3);
 	set_up(100);
 	chains_stall(chains, &resolver, &named, false);
 	named.function = longest;

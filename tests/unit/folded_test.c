@@ -30,7 +30,7 @@ UNIT_TEST(test_limit)
 		const struct named_stall named = { .stall = &stall, .name = name, .function = "f" };
 
 		snprintf(name, sizeof(name), "%d", i);
-		phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING,
+		phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_UNKNOWN,
 			     i ? 1000 + (uint64_t)i : LARGE);
 		assert_int_equal(output_stall(output, &named), 0);
 	}

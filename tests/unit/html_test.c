@@ -86,7 +86,7 @@ static void stall(const char *name, uint64_t start_ts, uint64_t ns)
 		.resolver = &resolver,
 	};
 
-	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RUNNING, ns);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_UNKNOWN, ns);
 	snprintf(info.process, sizeof(info.process), "%s", name);
 	snprintf(info.cgroup, sizeof(info.cgroup), "%s", name);
 	summary_stall(view.summary, &named);
