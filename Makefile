@@ -107,6 +107,23 @@ $(BUILD)/%.o: %.c Makefile
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# The web page of -f html, as strings: between them the program puts the summary as text and the data. Its
+# policy has the hashes of the style and of the script.
+REPORT := $(BUILD)/include/output/report.inc
+report_hash = $$(env printf "$$({ echo; cat etc/report/page.$(1); } | sha256sum | \
+	sed 's/ .*//; s/../\\x&/g')" | base64)
+
+$(REPORT): etc/report/page.html etc/report/page.css etc/report/page.js Makefile
+	@mkdir -p $(@D)
+	@echo "  GEN   $@"
+	$(Q)css="$(call report_hash,css)" js="$(call report_hash,js)" && \
+	sed -e "s,@CSS-HASH@,$$css,; s,@JS-HASH@,$$js," -e '/^@CSS@$$/{r etc/report/page.css' -e 'd}' \
+		-e '/^@JS@$$/{r etc/report/page.js' -e 'd}' etc/report/page.html | \
+	sed -e '/^@TEXT@$$\|^@DATA@$$/{s/.*/,/;b}' -e 's/[\\"]/\\&/g; s/.*/"&\\n"/' >$@
+
+$(BUILD)/src/output/html.o: ALL_CFLAGS += -I$(BUILD)/include
+$(BUILD)/src/output/html.o: $(REPORT)
+
 # These are compiled again when a codec has come or gone.
 WITH_CODECS := $(if $(filter libzstd,$(CODECS)),-DHAVE_ZSTD) $(if $(filter zlib,$(CODECS)),-DHAVE_ZLIB)
 CODECS_SEEN := $(BUILD)/codecs$(subst $() $(),,$(WITH_CODECS))

@@ -56,13 +56,11 @@ static bool needs_escape(const char *text, size_t length, enum text_rule rule)
 	case TEXT_ASCII:
 		return length != 1 || is_control(text, length);
 	case TEXT_JSON:
-		return !length || is_control(text, length) || c == '"' || c == '\\';
+		return !length || is_control(text, length) || strchr("\"\\<", c);
 	case TEXT_LABEL:
 		return !length || c == '\n' || c == '"' || c == '\\';
 	case TEXT_FIELD:
 		return length != 1 || is_control(text, length) || c == ' ' || c == '\\';
-	case TEXT_HTML:
-		return !length || is_control(text, length) || strchr("&<>\"'", *text);
 	case TEXT_PRINTABLE:
 	default:
 		return !length || is_control(text, length);
@@ -77,8 +75,6 @@ static size_t escape_byte(char to[TEXT_ESCAPED_MAX], const char *text, size_t le
 
 	if (rule == TEXT_FIELD)
 		return snprintf(to, TEXT_ESCAPED_MAX, "\\%03o", c);
-	if (rule == TEXT_HTML && strchr("&<>\"'", c))
-		return snprintf(to, TEXT_ESCAPED_MAX, "&#%d;", c);
 	if (rule != TEXT_JSON && rule != TEXT_LABEL)
 		return snprintf(to, TEXT_ESCAPED_MAX, "\\x%02x", c);
 	if (c == '"' || c == '\\')

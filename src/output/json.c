@@ -386,6 +386,29 @@ static void json_summary_had_cpu(struct json *json, const struct summary *summar
 	json_some_ns(json, "had_cpu_not_recorded", summary_had_cpu_unknown(summary));
 }
 
+static void json_causes(struct json *json, const struct cause_sum causes[CAUSES])
+{
+	json_open(json, "causes", '[');
+	for (int cause = 0; cause < CAUSES; cause++) {
+		if (!causes[cause].count)
+			continue;
+		json_open(json, NULL, '{');
+		json_string(json, "cause", cause_name(cause)->key);
+		json_number(json, "count", causes[cause].count);
+		json_number(json, "total_ns", causes[cause].total);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void json_states(struct json *json, const struct phases *phases)
+{
+	json_open(json, "states", '{');
+	for (int state = 0; state < PHASE_STATES; state++)
+		json_some_ns(json, phase_state_names[state].key, phases_state(phases, state));
+	json_close(json, '}');
+}
+
 static void json_stalls(struct json *json, const char *key, const struct summary_view *view,
 			enum stall_side side)
 {
@@ -394,6 +417,9 @@ static void json_stalls(struct json *json, const char *key, const struct summary
 	json_open(json, key, '{');
 	json_latency(json, &stalls->latency);
 	json_phases(json, &stalls->phases);
+	json_causes(json, stalls->causes);
+	if (view->has_sched)
+		json_states(json, &stalls->phases);
 	json_waits(json, view, &stalls->waits);
 	if (side == STALLS_WAITING && phases_state(&stalls->phases, STATE_WAITED))
 		json_summary_had_cpu(json, view->summary);
@@ -514,6 +540,8 @@ void json_summary(struct writer *writer, const struct summary_view *view)
 	json_begin_line(&json, writer, "summary");
 	json_bool(&json, "final", !view->so_far);
 	json_time(&json, view->resolver, view->ts);
+	if (view->since)
+		json_number(&json, "since_ns", view->since);
 	json_number(&json, "threshold_ns", view->plan->threshold);
 	json_number(&json, "report_ns", view->report);
 	json_open(&json, "not_shown", '{');
@@ -595,7 +623,7 @@ static void json_options(struct json *json, const struct output_setup *setup)
 	json_close(json, '}');
 }
 
-static int json_form_begin(struct output *output)
+int json_run(struct output *output)
 {
 	const struct output_setup *setup = &output->setup;
 	const struct data_source *source = setup->source;
@@ -645,7 +673,7 @@ static int json_form_summary(struct output *output, const struct summary_view *v
 }
 
 const struct output_ops json_form = {
-	.begin = json_form_begin,
+	.begin = json_run,
 	.stall = json_form_stall,
 	.summary = json_form_summary,
 	.has_so_far = true,

@@ -2,10 +2,13 @@
 #ifndef ALLOCFILT_OUTPUT_JSON_H
 #define ALLOCFILT_OUTPUT_JSON_H
 
+#include "allocfilt/output/form.h"
 #include "allocfilt/output/json_writer.h"
-#include "allocfilt/output/view.h"
 
 /* The objects of the form `json`, which the form `perfetto` contains too. */
+
+/** json_run - the run as an object on a line of its own; 0 or -errno of the writer */
+int json_run(struct output *output);
 
 /** json_had_cpu - the array of that name */
 void json_had_cpu(struct json *json, const struct stall_slice *runners, size_t count);

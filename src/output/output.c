@@ -188,15 +188,6 @@ void stall_facts(const struct named_stall *named, struct stall_fact facts[STALL_
 	     *stall->outcomes, .text = stall->outcomes);
 }
 
-static void add_task_name(struct line *line, const char *name, enum text_rule rule)
-{
-	const bool html = rule == TEXT_HTML;
-
-	line_add(line, "%s", html ? "<bdi>" : "");
-	line_add_escaped(line, name, rule);
-	line_add(line, "%s", html ? "</bdi>" : "");
-}
-
 static void add_task_id(struct line *line, int id, const struct task_style *style)
 {
 	line_add(line, style->brackets ? "[%d]" : "-%d", id);
@@ -208,13 +199,13 @@ void stall_task(struct line *line, const struct named_stall *named, const char *
 	const struct task_info *task = named->task_info;
 
 	line_add(line, "%s", style->bold);
-	add_task_name(line, named->name, style->rule);
+	line_add_escaped(line, named->name, style->rule);
 	add_task_id(line, named->stall->tid, style);
 	line_add(line, "%s%s", style->plain,
 		 task_key_in_interrupt(named->stall->key) ? " (interrupt)" : "");
 	if (*task->process && task->pid != named->stall->tid) {
 		line_add(line, " of ");
-		add_task_name(line, task->process, style->rule);
+		line_add_escaped(line, task->process, style->rule);
 		add_task_id(line, task->pid, style);
 	}
 	if (task->ended)
@@ -223,7 +214,7 @@ void stall_task(struct line *line, const struct named_stall *named, const char *
 	if (!*cgroup)
 		return;
 	line_add(line, "%s", style->cgroup);
-	add_task_name(line, cgroup, style->rule);
+	line_add_escaped(line, cgroup, style->rule);
 	line_add(line, "%s", style->end);
 }
 
@@ -245,7 +236,7 @@ bool stall_had_cpu(struct line *line, const struct stall *stall, enum text_rule 
 		const struct stall_slice *runner = &stall->runners[shown];
 
 		left -= runner->ns;
-		add_task_name(line, runner->tid ? runner->name : "nobody (idle)", rule);
+		line_add_escaped(line, runner->tid ? runner->name : "nobody (idle)", rule);
 		if (runner->tid)
 			line_add(line, "-%d", runner->tid);
 		add_runner_ms(line, runner->ns, left ? ", " : "");

@@ -29,8 +29,7 @@ static const struct escaped escaped[] = {
 	{ "x\xffyé", TEXT_LABEL, "x\\\\xffyé" },
 	{ "a b\\\n", TEXT_FIELD, "a\\040b\\134\\012" },
 	{ "é", TEXT_FIELD, "\\303\\251" },
-	{ "<a b='\"'>&é;", TEXT_HTML, "&#60;a b=&#39;&#34;&#39;&#62;&#38;é;" },
-	{ "\\\t\x7f\xff\xc2\x9b", TEXT_HTML, "\\\\x09\\x7f\\xff\\xc2\\x9b" },
+	{ "<!-- </script>é&", TEXT_JSON, "\\u003c!-- \\u003c/script>é&" },
 };
 
 /* What is not UTF-8: lone bytes, cut characters, overlong forms, surrogates, above U+10FFFF. */

@@ -15,10 +15,9 @@
 enum text_rule {
 	TEXT_PRINTABLE, /* a terminal: control characters and invalid UTF-8 become \xNN */
 	TEXT_ASCII,	/* a terminal without UTF-8: other characters become \xNN, too */
-	TEXT_JSON,	/* inside a JSON string; invalid UTF-8 reads as \xNN */
-	TEXT_LABEL,	/* inside the value of a Prometheus label; invalid UTF-8 as in TEXT_JSON */
-	TEXT_FIELD,	/* a field of a line: octal as in /proc/mounts; see text_print_field() */
-	TEXT_HTML, /* HTML text, or an attribute in quotes; invalid UTF-8 as in TEXT_PRINTABLE */
+	TEXT_JSON, /* inside a JSON string, also in a script of HTML; invalid UTF-8 reads as \xNN */
+	TEXT_LABEL, /* inside the value of a Prometheus label; invalid UTF-8 as in TEXT_JSON */
+	TEXT_FIELD, /* a field of a line: octal as in /proc/mounts; see text_print_field() */
 };
 
 #define TEXT_ESCAPED_MAX 8 /* longest escape of one character, with the NUL */
