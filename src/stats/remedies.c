@@ -38,10 +38,10 @@ static bool scans_dirty(const struct named_stall *named)
 	return count[COUNT_SCANNED] >= 32 && 4 * count[COUNT_DIRTY] >= 3 * count[COUNT_SCANNED];
 }
 
-/* Only huge pages of page faults and of khugepaged have these flags; hugetlbfs has others. */
+/* Huge pages of hugetlbfs have other flags. khugepaged has a setting of its own, and no task waits for it. */
 static bool asks_for_thp(const struct named_stall *named)
 {
-	return strstr(named->stall->gfp_names, "TRANSHUGE");
+	return strstr(named->stall->gfp_names, "TRANSHUGE") && strcmp(named->name, "khugepaged");
 }
 
 /* Larger ones are huge pages that somebody reserves: vm.nr_hugepages. */
@@ -124,7 +124,7 @@ static const struct {
 	    "Look at memory.stat, memory.peak and memory.events of the cgroup.",
 	    "Raise MemoryMax= of the unit, or have it use less memory.", UNITS ", " CGROUPS),
 	ROW("limit_above", MEMCG, ANY, ANY, is_limited_above,
-	    "A cgroup above was at its limit, so its units reclaimed memory from each other.",
+	    "A cgroup above was at its limit, which all units in it share.",
 	    "Look at the cgroup that was reclaimed, and at memory.current of those in it.",
 	    "Set MemoryLow= on who suffers, MemoryHigh= on who takes most, or raise the slice's MemoryMax=.",
 	    UNITS ", " CGROUPS),

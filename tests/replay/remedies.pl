@@ -20,6 +20,8 @@ use Json;
 my ($file, @keys) = @ARGV;
 die "usage: remedies.pl JSON [KEY|!KEY]...\n" unless defined $file;
 
+sub asks_for_thp { ($_[0]{gfp} // '') =~ /TRANSHUGE/ && $_[0]{task}{name} ne 'khugepaged' }
+
 # In which a condition alone says more than the phase: the first that holds.
 sub reclaim_key {
 	my ($stall, $phase, $part) = @_;
@@ -29,7 +31,7 @@ sub reclaim_key {
 	return 'inode_caches' if $part eq 'shrinkers' && $first && $first->{name} =~ /^super_cache_scan\b/;
 	return 'dirty' if defined $dirty && $scanned >= 32 && 4 * $dirty >= 3 * $scanned;
 	return 'throttled' if $part eq 'throttled';
-	return 'huge_pages' if $phase eq 'direct_reclaim' && ($stall->{gfp} // '') =~ /TRANSHUGE/;
+	return 'huge_pages' if $phase eq 'direct_reclaim' && asks_for_thp($stall);
 	return $phase if $phase ne 'memcg_reclaim';
 	return 'limit_in_use' if defined $scanned && $scanned >= 32 && $scanned >= 4 * $reclaimed &&
 		defined $stall->{reclaim_priority} && !$stall->{reclaim_priority};
@@ -45,7 +47,7 @@ sub key {
 	return 'cpu' if $state eq 'cpu_wait';
 	return reclaim_key($stall, $phase, $part) if $phase =~ /^(?:direct|memcg|node)_reclaim$/;
 	if ($phase eq 'compaction') {
-		return 'huge_pages' if ($stall->{gfp} // '') =~ /TRANSHUGE/;
+		return 'huge_pages' if asks_for_thp($stall);
 		return $order > 0 && $order < 9 ? 'fragmentation' : '';
 	}
 	if ($phase eq 'outside') {

@@ -28,6 +28,7 @@ struct made {
 	const char *cgroup, *memcg; /* of the task, and reclaimed */
 	uint64_t shrinker;	    /* its callback */
 	bool incomplete;
+	const char *name;
 };
 
 static void count(struct made made, uint64_t ns)
@@ -50,7 +51,7 @@ static void count(struct made made, uint64_t ns)
 	struct task_info info = { .pid = 1 };
 	struct named_stall named = {
 		.stall = &stall,
-		.name = "t",
+		.name = made.name ? made.name : "t",
 		.task_info = &info,
 		.memcg = made.memcg ? made.memcg : "",
 		.resolver = &resolver,
@@ -85,8 +86,8 @@ static const char *key_at(int rank)
  * Each row where it must appear, and next to it where it must not. The figures of reclaim are those of stalls
  * that were seen: 20,889 dirty of 20,945, and 57 reclaimed of 8,013 at priority 0.
  *
- * Only this test, and no capture nor virtual machine, has fragmentation of a smaller order, and the limit of a
- * cgroup above.
+ * Only this test, and no capture nor virtual machine, has compaction for a smaller order, and a limit that is
+ * smaller than what is in use.
  */
 static const struct {
 	struct made made;
@@ -120,6 +121,8 @@ static const struct {
 	  "huge_pages" },
 	{ { PHASE_DIRECT_RECLAIM, PART_ITSELF, UNKNOWN, 9, "GFP_TRANSHUGE" }, "huge_pages" },
 	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, 9, "GFP_HIGHUSER_MOVABLE|__GFP_COMP" },
+	  "nothing" },
+	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, 9, "GFP_TRANSHUGE", .name = "khugepaged" },
 	  "nothing" },
 	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, 3, "GFP_KERNEL" }, "fragmentation" },
 	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, -1 }, "nothing" },
