@@ -37,6 +37,8 @@ static int run_source(const struct run_context *run, struct failure *failure)
 	struct guardian guardian;
 	int live = !options->read, ret;
 
+	if (options->task == TASK_DIFF)
+		return diff_run(run, failure);
 	if (options->verify)
 		return verify_run(run, failure);
 	if (live && options->source)
@@ -198,8 +200,9 @@ int main(int argc, char **argv)
 	fill_standard_descriptors();
 	log_open();
 	ret = options_parse(&options, argc, argv,
-			    options_is_account(argc, argv) ? account_form_names() :
-							     output_form_names(),
+			    options_is(argc, argv, "account") ? account_form_names() :
+			    options_is(argc, argv, "diff")    ? diff_form_names() :
+								output_form_names(),
 			    &failure);
 	if (!ret && (options.task == TASK_RUN || options.task == TASK_ACCOUNT ||
 		     options.task == TASK_PROBE || options.task == TASK_CHECK_CONFIG))

@@ -188,7 +188,7 @@ const share_column = (whole) => ({
 const runner = (one) => one.idle ? "nobody (idle)" : name(one.tid ? `${one.task}-${one.tid}` : one.task);
 
 function what() {
-	const span = summary.since_ns ? ` within ${duration(summary.ts_ns - summary.since_ns)}` : "";
+	const span = summary.duration_ns ? ` within ${duration(summary.duration_ns)}` : "";
 
 	const stalls_of = `${plural(stalls.count, "stall")} of ${exactly(summary.report_ns)} or more${span}: `;
 
@@ -239,7 +239,7 @@ function finding() {
 	if (stalls.count)
 		return el("dl.finding", row("What", what()), row("Who", who()), row("Why", why()));
 	return el("p.finding", `No task waited ${exactly(summary.report_ns)} or longer`,
-		summary.since_ns ? ` in ${duration(summary.ts_ns - summary.since_ns)}.` : ".");
+		summary.duration_ns ? ` in ${duration(summary.duration_ns)}.` : ".");
 }
 
 function figures() {
@@ -711,14 +711,14 @@ function longest_section() {
 const host = run.host === "(none)" ? "" : run.host;	// the kernel's word for a machine without a name
 
 function run_section() {
-	const pressure = summary.pressure, span = summary.ts_ns - summary.since_ns, hidden = summary.not_shown;
+	const pressure = summary.pressure, span = summary.duration_ns, since = summary.ts_ns - span, hidden = summary.not_shown;
 	const grew = (key) => pressure.after[`${key}_total_ns`] - pressure.before[`${key}_total_ns`];
 	const psi = (key) => `${key} ${(100 * grew(key) / span).toFixed(1)}\u00a0%`;
 	const options = Object.entries(run.options).filter(([key]) => key !== "format" && key !== "quiet");
 	const rows = [
 		["host", host], ["kernel", run.release], ["machine", run.machine],
 		["started", run.time && `${run.time.slice(0, 19).replace("T", " ")} UTC`],
-		["records", span > 0 && `${day(summary.since_ns)}${clock(summary.since_ns)} to ${clock(summary.ts_ns)}, ${duration(span)}`],
+		["records", span > 0 && `${day(since)}${clock(since)} to ${clock(summary.ts_ns)}, ${duration(span)}`],
 		["trace clock", run.clock], ["timed from", exactly(run.threshold_ns)], ["shown from", exactly(run.report_ns)],
 		["shorter stalls, not shown", hidden.shorter], ["other stalls, not shown", hidden.others],
 		["memory pressure (PSI)", pressure && span > 0 && `${psi("some")}, ${psi("full")} of the time`],
@@ -734,7 +734,8 @@ function run_section() {
 
 const page = document.getElementById("page");
 const sections = [remedies(), when(), why_section(), who_section(), longest_section(), run_section()].filter(Boolean);
-const period = summary.since_ns ? [summary.time ? "" : "trace clock ", day(summary.since_ns), clock(summary.since_ns, 0),
+const since = summary.ts_ns - summary.duration_ns;
+const period = summary.duration_ns ? [summary.time ? "" : "trace clock ", day(since), clock(since, 0),
 	" to ", clock(summary.ts_ns, 0), summary.time ? " UTC" : ""].join("") : null;
 const of_what = [host, run.release].filter(Boolean).map((text) => name(text));
 

@@ -13,6 +13,7 @@ static const struct {
 } modes[] = {
 	[MODE_ACCOUNT] = { "allocfilt account",
 			   "counts what a running kernel allocates and shows no stall" },
+	[MODE_DIFF] = { "allocfilt diff", "compares what was recorded" },
 	[MODE_TASK] = { NULL, "neither traces nor reads data" },
 	[MODE_VERIFY] = { "--verify", "checks a capture and shows nothing of it" },
 	[MODE_RECORD] = { "-w", "keeps all data of a running kernel and prints nothing" },
@@ -31,13 +32,15 @@ const char *combinations_task_name(enum options_task task)
 	for (size_t i = 0; i < nr_keys; i++)
 		if (keys[i].kind == KEY_TASK && keys[i].task == task)
 			return keys[i].option;
-	return modes[MODE_ACCOUNT].option;
+	return modes[task == TASK_DIFF ? MODE_DIFF : MODE_ACCOUNT].option;
 }
 
 static enum key_mode mode_of(const struct options *options)
 {
 	if (options->task != TASK_RUN)
-		return options->task == TASK_ACCOUNT ? MODE_ACCOUNT : MODE_TASK;
+		return options->task == TASK_ACCOUNT ? MODE_ACCOUNT :
+		       options->task == TASK_DIFF    ? MODE_DIFF :
+						       MODE_TASK;
 	if (options->verify)
 		return MODE_VERIFY;
 	if (options->write)

@@ -29,7 +29,7 @@
 #define ONLY(mode) (1u << MODE_##mode)
 #define ALL	   (2 * ONLY(LIVE) - 1)
 #define PRINTS	   (ALL & ~(ONLY(RECORD) | ONLY(JOURNAL)))
-#define TRACES	   (ALL & ~ONLY(VERIFY))
+#define TRACES	   (ALL & ~(ONLY(VERIFY) | ONLY(DIFF)))
 #define STALLS	   (TRACES & ~ONLY(ACCOUNT))
 #define SHOWS	   (STALLS & ~ONLY(RECORD))
 #define LIVE	   (TRACES & ~ONLY(CAPTURE))
@@ -50,13 +50,13 @@ static const char *const account_sorts[] = {
 };
 
 const struct key keys[] = {
-	{ "threshold", "-t", KEY_QUANTITY, KEY_FILE, TRACES, FIELD(threshold), "1ms",
+	{ "threshold", "-t", KEY_QUANTITY, KEY_FILE, TRACES | ONLY(DIFF), FIELD(threshold), "1ms",
 	  .account_reads = true, .units = &quantity_short_time, BOUNDS(1, THRESHOLD_LARGEST),
 	  .microseconds = true, .allowed = MICROSECONDS, .argument = "TIME",
 	  .help = "what took at least that long; ns us ms s, a bare number is us (not needed for a "
 		  "capture made with -w)",
 	  .heading = "What is slow" },
-	{ "report", "--report", KEY_QUANTITY, KEY_FILE, SHOWS, FIELD(report),
+	{ "report", "--report", KEY_QUANTITY, KEY_FILE, SHOWS | ONLY(DIFF), FIELD(report),
 	  .units = &quantity_short_time, BOUNDS(1, THRESHOLD_LARGEST), .microseconds = true,
 	  .allowed = MICROSECONDS, .argument = "TIME",
 	  .help = "only stalls of TIME or longer; details from -t on" },
@@ -69,15 +69,17 @@ const struct key keys[] = {
 	  .allowed = "allowed: process ids from 1 to 4194304, separated by commas",
 	  .argument = "PID,...", .help = "only these processes, with all their threads",
 	  .heading = "Whose" },
-	{ "comm", "--comm", KEY_TEXT, KEY_OPTION, SHOWS, FIELD(comm), .allowed = PATTERN,
-	  .argument = "GLOB", .help = "only stalls of threads of that name" },
-	{ "cgroup", "--cgroup", KEY_TEXT, KEY_OPTION, SHOWS, FIELD(cgroup), .allowed = PATTERN,
-	  .argument = "GLOB", .help = "only stalls in that cgroup; a unit's name is enough" },
-	{ "min-order", "--min-order", KEY_NUMBER, KEY_OPTION, SHOWS, FIELD(min_order),
+	{ "comm", "--comm", KEY_TEXT, KEY_OPTION, SHOWS | ONLY(DIFF), FIELD(comm),
+	  .allowed = PATTERN, .argument = "GLOB", .help = "only stalls of threads of that name" },
+	{ "cgroup", "--cgroup", KEY_TEXT, KEY_OPTION, SHOWS | ONLY(DIFF), FIELD(cgroup),
+	  .allowed = PATTERN, .argument = "GLOB",
+	  .help = "only stalls in that cgroup; a unit's name is enough" },
+	{ "min-order", "--min-order", KEY_NUMBER, KEY_OPTION, SHOWS | ONLY(DIFF), FIELD(min_order),
 	  NUMBER(1, 63), .argument = "N",
 	  .help = "only stalls of allocations of order N or higher" },
-	{ "cause", "--cause", KEY_TEXT, KEY_OPTION, SHOWS, FIELD(cause), .allowed = PATTERN,
-	  .argument = "GLOB", .help = "only stalls of that cause, as direct_reclaim or *reclaim" },
+	{ "cause", "--cause", KEY_TEXT, KEY_OPTION, SHOWS | ONLY(DIFF), FIELD(cause),
+	  .allowed = PATTERN, .argument = "GLOB",
+	  .help = "only stalls of that cause, as direct_reclaim or *reclaim" },
 	{ "from", "--from", KEY_TEXT, KEY_OPTION, CAPTURES, FIELD(from),
 	  .allowed = OPTIONS_CLOCK_TIME, .argument = "TIME",
 	  .help = "of a capture: what began at TIME or later, as 14:03:05.5" },
@@ -85,10 +87,12 @@ const struct key keys[] = {
 	  .argument = "TIME", .help = "of a capture: what began before TIME" },
 	{ "format", "-f", KEY_FORMAT, KEY_FILE, ALL, FIELD(format), .argument = "FORM",
 	  .help = "form of the output:", .heading = "What is shown" },
+	{ "longest", "--longest", KEY_NUMBER, KEY_OPTION, CAPTURES, FIELD(longest), NUMBER(1, 1000),
+	  .argument = "N", .help = "of a capture: only the N longest stalls; the summary has all" },
 	{ "summary", "--summary", KEY_CHOICE, KEY_FILE, STALLS, FIELD(summary), "short",
 	  .choices = summary_forms, .argument = "FORM",
 	  .help = "the summary at the end: short, full (with histograms) or none" },
-	{ "interval", "--interval", KEY_QUANTITY, KEY_FILE, PRINTS & ~ONLY(VERIFY), FIELD(interval),
+	{ "interval", "--interval", KEY_QUANTITY, KEY_FILE, PRINTS &TRACES, FIELD(interval),
 	  .units = &quantity_long_time, BOUNDS(SECOND / 10, INT64_MAX),
 	  .allowed = "allowed: a whole number of seconds from 1 (10, 10s), or with ms, m or h, "
 		     "from 100ms",

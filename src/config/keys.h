@@ -23,6 +23,7 @@ enum key_scope {
 /* The first of these that the command line asks for decides which options may stand. */
 enum key_mode {
 	MODE_ACCOUNT,
+	MODE_DIFF,
 	MODE_TASK, /* --restore, --probe, --check-config */
 	MODE_VERIFY,
 	MODE_RECORD, /* -w */

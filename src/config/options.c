@@ -41,12 +41,13 @@ static const struct key *find_code(int code)
 /* Words that stand before all options, for those that do the same. */
 static const struct subcommand {
 	const char *name, *usage, *help;
-	const char *key; /* of the operand and of -i, or that has no value; NULL: account */
+	const char *key; /* of the operand and of -i, or that has no value; NULL: none */
 	bool output;	 /* -o has that key's value, and there is no operand */
 } subcommands[] = {
 	{ "report", "report CAPTURE", "show a capture, or a trace.dat (-s, -r)", "source" },
 	{ "record", "record -o DIR", "record a capture to look at later (-w)", "write", true },
 	{ "verify", "verify CAPTURE", "is a capture whole? Exit status 1 if it is not", "verify" },
+	{ "diff", "diff A B", "compare two captures, or two files of -f json" },
 	{ "account", "account", "who takes memory, and what is wasted" },
 	{ "probe", "probe", "what this kernel offers; changes nothing", "probe" },
 	{ "restore", "restore", "put back what a killed run left changed", "restore" },
@@ -115,15 +116,19 @@ static int accept_option(struct options *options, const struct key *key, const c
 }
 
 /* The operand of a subcommand: a capture is a directory, and a trace.dat is none. */
-static int accept_operand(struct options *options, const struct subcommand *subcommand,
-			  const char *value, struct failure *failure)
+static int accept_operand(struct options *options, const struct subcommand *subcommand, char *value,
+			  struct failure *failure)
 {
-	const struct key *key = key_find(subcommand->key);
+	const struct key *key = subcommand->key ? key_find(subcommand->key) : NULL;
 	struct stat status;
 
-	if (options->source || options->read || options->verify)
-		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s takes one capture",
-				   subcommand->name);
+	if (options->diff[1] || options->source || options->read || options->verify)
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s takes %s",
+				   subcommand->name, key ? "one capture" : "two captures");
+	if (!key) {
+		options->diff[!!options->diff[0]] = value;
+		return 0;
+	}
 	if (!strcmp(subcommand->key, "source") &&
 	    (stat(value, &status) || !S_ISDIR(status.st_mode)))
 		key = key_find("read");
@@ -159,7 +164,8 @@ static int parse_arguments(struct options *options, int argc, char **argv,
 	/* "+": the first argument that is no option ends them. */
 	char letters[2 * KEYS_MAX + 5] = "+:", *letter = letters + 2;
 	bool output = subcommand && subcommand->output;
-	bool operand = subcommand && subcommand->key && !output && options->task == TASK_RUN;
+	bool operand = options->task == TASK_DIFF ||
+		       (subcommand && subcommand->key && !output && options->task == TASK_RUN);
 	int nr_options = 0, next, code, error = 0;
 
 	for (size_t i = 0; i < nr_keys; i++) {
@@ -218,16 +224,16 @@ static int set_account(struct options *options, struct failure *failure)
 	return 0;
 }
 
-bool options_is_account(int argc, char **argv)
+bool options_is(int argc, char **argv, const char *word)
 {
-	return argc > 1 && !strcmp(argv[1], "account");
+	return argc > 1 && !strcmp(argv[1], word);
 }
 
 int options_parse(struct options *options, int argc, char **argv, const char *const *formats,
 		  struct failure *failure)
 {
 	const struct subcommand *subcommand = argc > 1 ? find_subcommand(argv[1]) : NULL;
-	bool account = options_is_account(argc, argv);
+	bool account = options_is(argc, argv, "account"), diff = options_is(argc, argv, "diff");
 	const struct key *key = NULL;
 	int error = 0;
 
@@ -235,7 +241,9 @@ int options_parse(struct options *options, int argc, char **argv, const char *co
 		.formats = formats,
 		.format = formats[0],
 		.oom_score = OPTIONS_OOM_SCORE_UNSET,
-		.task = account ? TASK_ACCOUNT : TASK_RUN,
+		.task = account ? TASK_ACCOUNT :
+			diff	? TASK_DIFF :
+				  TASK_RUN,
 	};
 	/* Skip the subcommand, as if it were argv[0]. */
 	argc -= !!subcommand;
@@ -256,7 +264,8 @@ int options_parse(struct options *options, int argc, char **argv, const char *co
 					    keys[i].journal_default, failure);
 	if (error || ends_parsing(options->task))
 		return error;
-	if (key && !options->read && !(options->on_command_line & key_bit(key)))
+	if (diff ? !options->diff[1] :
+		   key && !options->read && !(options->on_command_line & key_bit(key)))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "usage: allocfilt %s",
 				   subcommand->usage);
 	if (options->command && !*options->command)

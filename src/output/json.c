@@ -540,8 +540,7 @@ void json_summary(struct writer *writer, const struct summary_view *view)
 	json_begin_line(&json, writer, "summary");
 	json_bool(&json, "final", !view->so_far);
 	json_time(&json, view->resolver, view->ts);
-	if (view->since)
-		json_number(&json, "since_ns", view->since);
+	json_number(&json, "duration_ns", view->ts - view->since);
 	json_number(&json, "threshold_ns", view->plan->threshold);
 	json_number(&json, "report_ns", view->report);
 	json_open(&json, "not_shown", '{');

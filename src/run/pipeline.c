@@ -51,6 +51,7 @@ struct pipeline {
 	struct output *output;
 	struct losses *losses;
 	struct not_shown not_shown;
+	struct longest *longest; /* NULL: all are shown */
 	/* One of the two is read; the writer gets a copy of each page, unless it is NULL. */
 	struct capture *capture;
 	struct cpu_buffers *buffers;
@@ -71,6 +72,30 @@ struct pipeline {
 };
 
 /* ---- from stalls to output and summary ---- */
+
+void pipeline_longest(struct pipeline *pipeline, struct longest *longest)
+{
+	pipeline->longest = longest;
+}
+
+static bool is_longest(struct longest *longest, uint64_t ns)
+{
+	unsigned int place = longest->count;
+	uint64_t least = place ? longest->ns[place - 1] : 0;
+
+	if (longest->known)
+		return ns > least || (ns == least && longest->equal && longest->equal--);
+	if (place == longest->most && ns <= least)
+		return false;
+	if (place == longest->most)
+		place--;
+	else
+		longest->count++;
+	for (; place && longest->ns[place - 1] < ns; place--)
+		longest->ns[place] = longest->ns[place - 1];
+	longest->ns[place] = ns;
+	return false;
+}
 
 static int show_stall(void *context, const struct stall *stall)
 {
@@ -104,6 +129,9 @@ static int show_stall(void *context, const struct stall *stall)
 		units_stall(pipeline->units, &named);
 	if (pipeline->interval.summary)
 		summary_stall(pipeline->interval.summary, &named);
+	if (pipeline->longest &&
+	    (named.background || !is_longest(pipeline->longest, stall->end - stall->start)))
+		return 0;
 	return output_stall(pipeline->output, &named);
 }
 

@@ -31,6 +31,22 @@ int pipeline_new(struct pipeline **pipeline, const struct options *options, cons
 		 const struct output_form *form, struct failure *failure);
 void pipeline_free(struct pipeline *pipeline);
 
+#define LONGEST_MAX 1000
+
+/* The longest stalls of tasks that waited. */
+struct longest {
+	unsigned int most, count;
+	uint64_t ns[LONGEST_MAX]; /* the longest first */
+	unsigned int equal;	  /* of the shortest of them, how many are still to be shown */
+	bool known;
+};
+
+/**
+ * pipeline_longest - show no stall but these; all are counted
+ * @longest: filled, and no stall is shown, until it is known
+ */
+void pipeline_longest(struct pipeline *pipeline, struct longest *longest);
+
 /** pipeline_resolver - to read symbols and the pressure of cgroups when it is time */
 struct resolver *pipeline_resolver(struct pipeline *pipeline);
 

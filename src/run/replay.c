@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "allocfilt/base/log.h"
 #include "allocfilt/output/file.h"
@@ -188,7 +190,7 @@ int replay_open(const struct run_context *run, const char *option, const char *p
 }
 
 static int replay_capture(const struct run_context *run, struct capture *capture,
-			  struct failure *failure)
+			  struct longest *longest, struct failure *failure)
 {
 	struct metrics_file *metrics = NULL;
 	struct pipeline *pipeline = NULL;
@@ -202,8 +204,11 @@ static int replay_capture(const struct run_context *run, struct capture *capture
 	if (!ret)
 		ret = pipeline_new(&pipeline, run->options, plan, capture_source(capture),
 				   run->output, NULL, failure);
+	if (!ret)
+		pipeline_longest(pipeline, longest);
 	/* metrics in the configuration file is for live runs. */
-	if (!ret && options_on_command_line(run->options, "metrics"))
+	if (!ret && (!longest || longest->known) &&
+	    options_on_command_line(run->options, "metrics"))
 		ret = metrics_start(&metrics, run->options, failure);
 	if (!ret)
 		ret = output_failed(output_file_begin(writer_fd(run->output), run->options->output),
@@ -216,22 +221,84 @@ static int replay_capture(const struct run_context *run, struct capture *capture
 	return ret > 0 ? 0 : ret;
 }
 
-int replay_run(const struct run_context *run, struct failure *failure)
+/* @longest: NULL: all stalls are shown */
+static int replay_once(const struct run_context *run, struct longest *longest,
+		       struct failure *failure)
 {
 	const struct options *options = run->options;
 	struct capture *capture;
+	int ret = replay_open(run, options->read ? "-r" : "-s",
+			      options->read ? options->read : options->source, &capture, failure);
+
+	if (ret)
+		return ret;
+	ret = replay_capture(run, capture, longest, failure);
+	capture_close(capture);
+	return ret;
+}
+
+/* The same with other options, and with the output in @fd. */
+static int replay_beside(const struct run_context *run, const struct options *options, int fd,
+			 struct longest *longest, struct failure *failure)
+{
+	struct run_context beside = *run;
+	int ret = fd < 0 ? -errno : -ENOMEM;
+
+	beside.options = options;
+	beside.output = fd < 0 ? NULL : writer_beside(run->output, fd);
+	if (!beside.output)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s", strerror(-ret));
+	ret = replay_once(&beside, longest, failure);
+	writer_free(beside.output);
+	return ret;
+}
+
+int replay_json(const struct run_context *run, char *path, int fd, struct failure *failure)
+{
+	struct options options = *run->options;
+	struct longest none = { .count = 1, .ns = { UINT64_MAX }, .known = true };
 	struct stat status;
-	int ret;
+
+	options.quiet = true;
+	options.format = "json";
+	options.top = SUMMARY_CGROUPS_MAX;
+	if (!stat(path, &status) && S_ISDIR(status.st_mode))
+		options.source = path;
+	else
+		options.read = path;
+	return replay_beside(run, &options, fd, &none, failure);
+}
+
+/* The data is read twice: the first time tells how long the longest stalls are. */
+static int replay_longest(const struct run_context *run, struct failure *failure)
+{
+	struct longest longest = { .most = run->options->longest };
+	struct options options = *run->options;
+	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	options.quiet = true;
+	log_set_level(LOG_LEVEL_ERROR);
+	replay_beside(run, &options, fd, &longest, failure);
+	log_set_level(run->options->quiet   ? LOG_LEVEL_ERROR :
+		      run->options->verbose ? LOG_LEVEL_DEBUG :
+					      LOG_LEVEL_NOTICE);
+	if (fd >= 0)
+		close(fd);
+	longest.known = true;
+	for (unsigned int i = longest.count;
+	     i && longest.ns[i - 1] == longest.ns[longest.count - 1];)
+		longest.equal = longest.count - --i;
+	return replay_once(run, &longest, failure);
+}
+
+int replay_run(const struct run_context *run, struct failure *failure)
+{
+	const struct options *options = run->options;
+	struct stat status;
 
 	if (options->read && !stat(options->read, &status) && S_ISDIR(status.st_mode))
 		return failure_set(failure, EXIT_STATUS_USAGE, EISDIR,
 				   "-r %s: a directory; -s reads a capture, -r a trace.dat",
 				   options->read);
-	ret = replay_open(run, options->read ? "-r" : "-s",
-			  options->read ? options->read : options->source, &capture, failure);
-	if (ret)
-		return ret;
-	ret = replay_capture(run, capture, failure);
-	capture_close(capture);
-	return ret;
+	return options->longest ? replay_longest(run, failure) : replay_once(run, NULL, failure);
 }

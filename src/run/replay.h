@@ -14,4 +14,13 @@
 int replay_open(const struct run_context *run, const char *option, const char *path,
 		struct capture **capture, struct failure *failure);
 
+/**
+ * replay_json - filter a capture in the form json, without its stalls
+ * @path: a directory, or FILE or FILE:BUFFER
+ * @fd: gets the output
+ *
+ * Returns 0, or -errno with @failure as replay_run().
+ */
+int replay_json(const struct run_context *run, char *path, int fd, struct failure *failure);
+
 #endif

@@ -71,7 +71,7 @@ my ($looked, $unit) = $page->{text} =~ /^(?:\d+|no) stalls? of .*? in ([\d.]+) (
 same('stalls in the text', $said, @waiting || 'no');
 if ($looked) {
 	my $ns = $looked * { us => 1e3, ms => 1e6, s => 1e9 }->{$unit};
-	my $span = $summary->{ts_ns} - ($summary->{since_ns} // 0);
+	my $span = $summary->{duration_ns};
 
 	wrong("the text has $looked $unit, the summary $span ns") if abs($span - $ns) > 10 ** (length($ns) - 2);
 }

@@ -5,7 +5,7 @@
 #
 # Validates each line of `-f json` with etc/allocfilt.schema.json, by jsonschema of Debian's package
 # python3-jsonschema: the run first, then stalls, the summary last. What SIGUSR1 prints is summaries
-# that are not final, and nothing else. --verify prints one object, account nothing but its tables.
+# that are not final, and nothing else. --verify and diff print one object, account nothing but its tables.
 
 import json
 import sys
@@ -22,7 +22,7 @@ with open("etc/allocfilt.schema.json", encoding="utf-8") as file:
 Draft202012Validator.check_schema(schema)
 whole = Draft202012Validator(schema)
 of_type = {kind: whole.evolve(schema=schema["$defs"][kind])
-           for kind in ("run", "stall", "summary", "verify", "account")}
+           for kind in ("run", "stall", "summary", "verify", "account", "diff")}
 
 types = []
 wrong = []
@@ -44,7 +44,7 @@ with open(sys.argv[1], encoding="utf-8") as file:
                      f"{error.message if error else 'no type or schema'}")
 
 stalls = types.count("stall")
-if types != ["run"] + ["stall"] * stalls + ["summary"] and types != ["verify"] and \
+if types != ["run"] + ["stall"] * stalls + ["summary"] and types not in (["verify"], ["diff"]) and \
         set(types) not in ({"summary so far"}, {"account"}):
     wrong.append(f"not one run, then stalls, then the summary: {types[:2]} to {types[-2:]}")
 if wrong:

@@ -19,6 +19,7 @@
 enum options_task {
 	TASK_RUN,
 	TASK_ACCOUNT,	   /* allocfilt account */
+	TASK_DIFF,	   /* allocfilt diff */
 	TASK_RESTORE,	   /* --restore */
 	TASK_PROBE,	   /* --probe */
 	TASK_CHECK_CONFIG, /* --check-config */
@@ -53,35 +54,37 @@ enum account_sort { SORT_WASTED, SORT_ALLOCATED, SORT_COUNT };
 
 struct options {
 	enum options_task task;
-	uint64_t threshold; /* -t: ns, whole microseconds */
-	uint64_t report;    /* --report: ns, see config_report(); 0: none */
-	char *comm;	    /* --comm: glob, NULL: all threads */
-	char *cgroup;	    /* --cgroup: glob, NULL: all cgroups */
-	int min_order;	    /* --min-order, 0: all */
-	char *cause;	    /* --cause: glob of keys, NULL: all */
-	char *from, *to;    /* --from, --to: see text_parse_time(), NULL: all */
-	bool local;	    /* --local: times are local ones */
-	char *verify;	    /* --verify: a capture, NULL: none */
-	char *source;	    /* -s, NULL: where tracefs is mounted */
-	char *read;	    /* -r: a trace.dat, NULL: see source */
-	char *write;	    /* -w, NULL: filter */
-	uint64_t max_size;  /* --max-size: bytes of data of a segment, 0: there are none */
-	unsigned int keep;  /* --keep: segments, 0: all */
-	uint64_t until;	    /* --until: ns, 0: none */
-	uint64_t duration;  /* -d: ns, 0: until stopped */
-	pid_t *pids;	    /* -p: processes; 0 ends; NULL: all */
-	char **functions;   /* -F: names or globs; NULL ends; NULL: none */
-	char **events;	    /* -e: SYSTEM:NAME; NULL ends; NULL: none */
-	uint64_t buffer;    /* -b: bytes per CPU */
-	const char *format; /* -f: one of formats */
-	uint64_t interval;  /* --interval: ns between summaries while it runs, 0: none */
-	int summary;	    /* --summary: enum summary_form */
+	uint64_t threshold;   /* -t: ns, whole microseconds */
+	uint64_t report;      /* --report: ns, see config_report(); 0: none */
+	char *comm;	      /* --comm: glob, NULL: all threads */
+	char *cgroup;	      /* --cgroup: glob, NULL: all cgroups */
+	int min_order;	      /* --min-order, 0: all */
+	char *cause;	      /* --cause: glob of keys, NULL: all */
+	char *from, *to;      /* --from, --to: see text_parse_time(), NULL: all */
+	bool local;	      /* --local: times are local ones */
+	char *verify;	      /* --verify: a capture, NULL: none */
+	char *source;	      /* -s, NULL: where tracefs is mounted */
+	char *read;	      /* -r: a trace.dat, NULL: see source */
+	char *write;	      /* -w, NULL: filter */
+	uint64_t max_size;    /* --max-size: bytes of data of a segment, 0: there are none */
+	unsigned int keep;    /* --keep: segments, 0: all */
+	uint64_t until;	      /* --until: ns, 0: none */
+	uint64_t duration;    /* -d: ns, 0: until stopped */
+	pid_t *pids;	      /* -p: processes; 0 ends; NULL: all */
+	char **functions;     /* -F: names or globs; NULL ends; NULL: none */
+	char **events;	      /* -e: SYSTEM:NAME; NULL ends; NULL: none */
+	uint64_t buffer;      /* -b: bytes per CPU */
+	const char *format;   /* -f: one of formats */
+	uint64_t interval;    /* --interval: ns between summaries while it runs, 0: none */
+	int summary;	      /* --summary: enum summary_form */
+	unsigned int longest; /* --longest: stalls that are shown, 0: all */
 	unsigned int top; /* --top: tasks and cgroups in the summary, rows of an account's tables */
 	int sort;	  /* --sort: enum account_sort */
 	char *output;	  /* -o, NULL: stdout */
 	char *config;	  /* -c, NULL: CONFIG_DEFAULT */
 	bool journal;	  /* --journal: entries in the journal, nothing on stdout */
 	char *metrics;	  /* --metrics: path, NULL: none */
+	char *diff[2];	  /* of allocfilt diff: two captures, or outputs of the form json */
 	char **command;	  /* COMMAND and its arguments, of argv, NULL ends; NULL: none */
 	bool stack;	  /* --stack: the kernel stack that led into reclaim or compaction */
 	bool off_cpu;	  /* --off-cpu: the scheduler's events as well */
@@ -108,8 +111,8 @@ struct options {
 	uint64_t set;		    /* the same for the command line or the file */
 };
 
-/** options_is_account - is this the command line of `allocfilt account`? */
-bool options_is_account(int argc, char **argv);
+/** options_is - is this the command line of `allocfilt WORD`? */
+bool options_is(int argc, char **argv, const char *word);
 
 /**
  * options_parse - parse the command line

@@ -54,6 +54,16 @@ int account_run(const struct run_context *run, struct failure *failure);
 int replay_run(const struct run_context *run, struct failure *failure);
 
 /**
+ * diff_run - for `allocfilt diff`, compare two captures, or outputs of the form json
+ *
+ * Returns 0, or -errno with @failure as replay_run().
+ */
+int diff_run(const struct run_context *run, struct failure *failure);
+
+/** diff_form_names - its forms, NULL ends; the first is the default */
+const char *const *diff_form_names(void);
+
+/**
  * verify_run - for --verify, check a capture and print what was found
  *
  * Returns 0 if it is clean, or -errno with @failure (1 if it is not clean, 2 if it is no capture).

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/param.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "allocfilt/base/file.h"
+#include "allocfilt/base/line.h"
+#include "allocfilt/base/text.h"
+#include "allocfilt/output/json_writer.h"
+#include "run/replay.h"
+#include "run/report.h"
+
+#define DIFF_TAIL (1 << 20) /* bytes: the summary is the last line, and shorter */
+#define DIFF_ROWS 256
+
+/*
+ * A capture is compared by what -f json tells of it, so two captures, two files, and one of each are
+ * the same from there on. The text is our own: its members are where we write them.
+ */
+
+enum diff_section { DIFF_STALLS, DIFF_PHASES, DIFF_CGROUPS, DIFF_SECTIONS };
+
+static const struct {
+	const char *key, *title;
+} diff_sections[DIFF_SECTIONS] = { { "stalls", "" }, { "phases", "why" }, { "cgroups", "who" } };
+
+/* In the order in which the summary has them. */
+static const struct phase_name diff_totals[] = {
+	{ "recorded", "duration_ns" }, { "stalls of at least", "report_ns" },
+	{ "stalls", "count" },	       { "waited together", "total_ns" },
+	{ "median", "p50_ns" },	       { "99th percentile", "p99_ns" },
+	{ "longest", "max_ns" },
+};
+
+struct diff_row {
+	enum diff_section section;
+	char key[256];
+	uint64_t value[2];
+	bool known[2];
+};
+
+struct diff {
+	char *const *names;
+	size_t nr_rows;
+	struct diff_row rows[DIFF_ROWS];
+};
+
+const char *const *diff_form_names(void)
+{
+	static const char *const names[] = { "text", "json", NULL };
+
+	return names;
+}
+
+/* ---- reading ---- */
+
+/* NULL: it is not there. In a name a quote has a backslash before it, so no name has a member's text. */
+static const char *behind(const char *at, const char *text)
+{
+	at = at ? strstr(at, text) : NULL;
+	return at ? at + strlen(text) : NULL;
+}
+
+static void add_value(struct diff *diff, int side, enum diff_section section, const char *key,
+		      const char *number)
+{
+	struct diff_row *row = diff->rows, *end = row + diff->nr_rows;
+
+	while (row < end && (row->section != section || strcmp(row->key, key)))
+		row++;
+	if (row == diff->rows + DIFF_ROWS)
+		return;
+	diff->nr_rows += row == end;
+	row->section = section;
+	strcpy(row->key, key);
+	row->value[side] = strtoull(number, NULL, 10);
+	row->known[side] = true;
+}
+
+/* Adds objects, each with its name and "total_ns", up to @end. Returns false for any other text. */
+static bool add_objects(struct diff *diff, int side, enum diff_section section, const char *at,
+			const char *before, char end)
+{
+	char key[sizeof(diff->rows->key)];
+
+	while (at && *at != end) {
+		size_t length = 0;
+		int depth = 1;
+
+		at += *at == ',';
+		if (strncmp(at, before, strlen(before)))
+			return false;
+		for (at += strlen(before); *at && *at != '"' && length < sizeof(key) - 1; at++) {
+			at += *at == '\\' && at[1];
+			key[length++] = *at;
+		}
+		key[length] = '\0';
+		at = behind(at, "\"total_ns\":");
+		if (!at)
+			return false;
+		add_value(diff, side, section, key, at);
+		for (; depth && *at; at++)
+			depth += (*at == '{') - (*at == '}');
+	}
+	return at;
+}
+
+/* Returns false for a text that is no summary of this version. */
+static bool add_summary(struct diff *diff, int side, const char *text)
+{
+	const char *at = text, *stalls = behind(text, "\"stalls\":{");
+	char member[32];
+
+	for (size_t i = 0; at && i < ARRAY_SIZE(diff_totals); i++) {
+		snprintf(member, sizeof(member), "\"%s\":", diff_totals[i].key);
+		at = behind(strcmp(diff_totals[i].key, "count") ? at : stalls, member);
+		if (at)
+			add_value(diff, side, DIFF_STALLS, diff_totals[i].key, at);
+	}
+	return add_objects(diff, side, DIFF_PHASES, behind(at, "\"phases\":{"), "\"", '}') &&
+	       add_objects(diff, side, DIFF_CGROUPS, behind(at, "\"cgroups\":["), "{\"cgroup\":\"",
+			   ']');
+}
+
+static int read_side(const struct run_context *run, struct diff *diff, int side,
+		     struct failure *failure)
+{
+	char *path = run->options->diff[side], *text = calloc(1, DIFF_TAIL + 1), first = '\0';
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret = 0;
+	struct stat status = { 0 };
+	size_t length;
+
+	if (!text)
+		ret = failure_no_memory(failure);
+	if (!ret && (fd < 0 || read(fd, &first, 1) != 1 || first != '{')) {
+		if (fd >= 0)
+			close(fd);
+		fd = memfd_create("summary", MFD_CLOEXEC);
+		ret = replay_json(run, path, fd, failure);
+	}
+	if (!ret && !fstat(fd, &status)) {
+		ret = file_read_at(fd, text, DIFF_TAIL, MAX(status.st_size - DIFF_TAIL, 0),
+				   &length);
+		if (ret ||
+		    !add_summary(diff, side, behind(text, "\n{\"type\":\"summary\",\"schema\":4,")))
+			ret = failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+					  "%s: neither a capture nor a whole output of -f json",
+					  path);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(text);
+	return ret;
+}
+
+/* ---- writing ---- */
+
+static const char *row_title(const struct diff_row *row)
+{
+	for (size_t i = 0; row->section == DIFF_STALLS && i < ARRAY_SIZE(diff_totals); i++)
+		if (!strcmp(diff_totals[i].key, row->key))
+			return diff_totals[i].title;
+	for (int i = 0; row->section == DIFF_PHASES && i < PHASE_GROUPS; i++)
+		if (!strcmp(phase_group_names[i].key, row->key))
+			return phase_group_names[i].title;
+	return row->key;
+}
+
+static void put_row(struct writer *writer, const struct diff_row *row)
+{
+	struct line line;
+
+	line_clear(&line);
+	line_add(&line, "%*s", row->section ? 2 : 0, "");
+	line_add_name(&line, writer, row_title(row));
+	line_add(&line, "%*s", line.used < 40 ? (int)(40 - line.used) : 0, "");
+	for (int side = 0; side < 2; side++) {
+		char text[TEXT_DURATION_MAX] = "-";
+
+		if (row->known[side] && !strcmp(row->key, "count"))
+			snprintf(text, sizeof(text), "%" PRIu64, row->value[side]);
+		else if (row->known[side])
+			text_duration(text, row->value[side]);
+		line_add(&line, " %12s", text);
+	}
+	if (row->known[0] && row->known[1] && row->value[0])
+		line_add(&line, " %+6.0f %%",
+			 100.0 * (double)row->value[1] / (double)row->value[0] - 100);
+	line_put(&line, writer);
+}
+
+static void diff_text(struct writer *writer, const struct diff *diff)
+{
+	line_write(writer, "A: %s", diff->names[0]);
+	line_write(writer, "B: %s", diff->names[1]);
+	for (int section = 0; section < DIFF_SECTIONS; section++) {
+		line_write(writer, "\n%-40s %12s %12s   change", diff_sections[section].title, "A",
+			   "B");
+		for (size_t i = 0; i < diff->nr_rows; i++)
+			if ((int)diff->rows[i].section == section)
+				put_row(writer, &diff->rows[i]);
+	}
+}
+
+static void diff_json(struct writer *writer, const struct diff *diff)
+{
+	struct json json;
+
+	json_begin_line(&json, writer, "diff");
+	json_string(&json, "a", diff->names[0]);
+	json_string(&json, "b", diff->names[1]);
+	for (int section = 0; section < DIFF_SECTIONS; section++) {
+		json_open(&json, diff_sections[section].key, '[');
+		for (const struct diff_row *row = diff->rows; row < diff->rows + diff->nr_rows;
+		     row++) {
+			if ((int)row->section != section)
+				continue;
+			json_open(&json, NULL, '{');
+			json_string(&json, "key", row->key);
+			if (row->known[0])
+				json_number(&json, "a", row->value[0]);
+			if (row->known[1])
+				json_number(&json, "b", row->value[1]);
+			json_close(&json, '}');
+		}
+		json_close(&json, ']');
+	}
+	json_end(&json);
+}
+
+int diff_run(const struct run_context *run, struct failure *failure)
+{
+	struct diff *diff = calloc(1, sizeof(*diff));
+	int ret = diff ? 0 : failure_no_memory(failure);
+
+	for (int side = 0; !ret && side < 2; side++)
+		ret = read_side(run, diff, side, failure);
+	if (!ret) {
+		diff->names = run->options->diff;
+		if (strcmp(run->options->format, "json"))
+			diff_text(run->output, diff);
+		else
+			diff_json(run->output, diff);
+		ret = output_failed(writer_flush(run->output), failure);
+	}
+	free(diff);
+	return ret;
+}
