@@ -35,6 +35,8 @@ void runs_switch(struct runs *runs, uint16_t place, const struct record *record)
 	const struct run *before = runs_at(runs, runs->newest[place]);
 	struct run *run = &runs->ring[runs->next % runs->size];
 	const char *name = (const char *)record->raw + record->sched.name;
+	/* The idle task of a CPU has its number in its name: "swapper/0". */
+	size_t room = record->sched.tid ? sizeof(run->name) - 1 : strlen("swapper");
 
 	if (place == runs->nr_cpus)
 		return;
@@ -46,6 +48,6 @@ void runs_switch(struct runs *runs, uint16_t place, const struct record *record)
 	run->tid = record->sched.name ? record->sched.tid : RUN_UNKNOWN;
 	memset(run->name, 0, sizeof(run->name));
 	if (record->sched.name)
-		memcpy(run->name, name, strnlen(name, sizeof(run->name) - 1));
+		memcpy(run->name, name, strnlen(name, room));
 	runs->newest[place] = runs->next++;
 }

@@ -20,7 +20,7 @@ struct run {
 	uint64_t start;	 /* ns */
 	uint32_t before; /* number of the run before it on its CPU */
 	int32_t tid;	 /* 0: the CPU was idle; RUN_UNKNOWN: not all of it was recorded */
-	char name[RECORD_COMM_SIZE]; /* as the kernel wrote it, all zeros after its end */
+	char name[RECORD_COMM_SIZE]; /* all zeros after its end; "swapper" of all idle tasks */
 };
 
 struct runs {

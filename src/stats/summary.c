@@ -205,10 +205,9 @@ static void keep_most_explained(struct summary *summary, const struct named_stal
 
 static void count_runner(struct ranking *table, const struct stall_slice *runner)
 {
-	char name[RECORD_COMM_SIZE] = "swapper";
+	char name[RECORD_COMM_SIZE];
 
-	if (runner->tid)
-		memcpy(name, runner->name, sizeof(name));
+	memcpy(name, runner->name, sizeof(name));
 	/* These work for all, and any of them may do so next. */
 	if (!strncmp(name, "kworker/", strlen("kworker/")))
 		name[strcspn(name, ":")] = '\0';

@@ -178,7 +178,7 @@ sub take_switch {
 	my ($task, $state, $comm, $next) =
 		$fields =~ /prev_pid=(\d+) prev_prio=\d+ prev_state=(\S+) ==> next_comm=(.*) next_pid=(\d+) next_prio=\d+$/s
 		or return;
-	push @{$switches{$cpu}}, [$us, $task, $next, $comm];
+	push @{$switches{$cpu}}, [$us, $task, $next, $next ? $comm : $comm =~ s/\/\d+$//r];
 	my $came = delete $left{$next};
 
 	$first_switch //= $us;

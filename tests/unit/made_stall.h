@@ -261,7 +261,7 @@ static inline void note_details(const struct stall *stall)
 static void name_of(int tid, char name[RECORD_COMM_SIZE])
 {
 	memset(name, 'x', RECORD_COMM_SIZE);
-	snprintf(name, RECORD_COMM_SIZE, "%d", tid);
+	snprintf(name, RECORD_COMM_SIZE, tid ? "%d" : "swapper/%d", tid);
 }
 
 static inline void note_runners(const struct stall *stall)
@@ -270,6 +270,7 @@ static inline void note_runners(const struct stall *stall)
 		char name[RECORD_COMM_SIZE];
 
 		name_of(stall->runners[i].tid, name);
+		name[strcspn(name, "/")] = '\0';
 		assert_string_equal(stall->runners[i].name, name);
 		note(" %s=%" PRIu64, name, stall->runners[i].ns);
 	}

@@ -249,7 +249,7 @@ UNIT_TEST(test_runners)
 		"7:1000-1200 10=40 8=10" },
 	      { "idle: until the wake-up gets there",
 		"leave 1100 state=2 next=0, wake 1130, come 1150 from=0, alloc 1000-1200",
-		"7:1000-1200 0=20" });
+		"7:1000-1200 swapper=20" });
 	/* The text of these examples has edges of 50 us: a wait may lie across one of the stall. */
 	CHECK(start_seen, RUNNERS,
 	      { "before the start of the stall",

@@ -376,9 +376,9 @@ static void test_had_cpu(void **state)
 		{ .name = "swapper", .total = 1 },
 	};
 
-	WAITED(110, false, { 5, "a", 50 }, { 6, "kworker/u8:1", 30 }, { 0, "swapper/1", 20 },
+	WAITED(110, false, { 5, "a", 50 }, { 6, "kworker/u8:1", 30 }, { 0, "swapper", 20 },
 	       { 10, "a:b", 7 });
-	WAITED(100, false, { 7, "a", 40 }, { 8, "kworker/0:1H", 25 }, { 0, "swapper/0", 13 });
+	WAITED(100, false, { 7, "a", 40 }, { 8, "kworker/0:1H", 25 }, { 0, "swapper", 13 });
 	WAITED(100, false, { 9, "kworker/u8:12", 5 }, { 11, "swapper", 1 });
 	WAITED(1000, true, { 5, "a", 900 });
 	for (size_t i = 0; i < COUNT(expected); i++) {
