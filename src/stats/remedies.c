@@ -44,10 +44,11 @@ static bool asks_for_thp(const struct named_stall *named)
 	return strstr(named->stall->gfp_names, "TRANSHUGE") && strcmp(named->name, "khugepaged");
 }
 
-/* Larger ones are huge pages that somebody reserves: vm.nr_hugepages. */
+/* Huge pages that somebody reserves (vm.nr_hugepages) are larger, or have this flag where pages are large. */
 static bool asks_for_block(const struct named_stall *named)
 {
-	return named->stall->order > 0 && named->stall->order < 9;
+	return named->stall->order > 0 && named->stall->order < 9 &&
+	       !strstr(named->stall->gfp_names, "__GFP_RETRY_MAYFAIL");
 }
 
 /* At priority 0 reclaim goes through all pages in one round. */

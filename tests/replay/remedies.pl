@@ -48,7 +48,7 @@ sub key {
 	return reclaim_key($stall, $phase, $part) if $phase =~ /^(?:direct|memcg|node)_reclaim$/;
 	if ($phase eq 'compaction') {
 		return 'huge_pages' if asks_for_thp($stall);
-		return $order > 0 && $order < 9 ? 'fragmentation' : '';
+		return $order > 0 && $order < 9 && ($stall->{gfp} // '') !~ /__GFP_RETRY_MAYFAIL/ ? 'fragmentation' : '';
 	}
 	if ($phase eq 'outside') {
 		return '' if $stall->{incomplete};

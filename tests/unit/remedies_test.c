@@ -86,8 +86,7 @@ static const char *key_at(int rank)
  * Each row where it must appear, and next to it where it must not. The figures of reclaim are those of stalls
  * that were seen: 20,889 dirty of 20,945, and 57 reclaimed of 8,013 at priority 0.
  *
- * Only this test, and no capture nor virtual machine, has compaction for a smaller order, and a limit that is
- * smaller than what is in use.
+ * Only this test, and no capture nor virtual machine, has compaction for a smaller order.
  */
 static const struct {
 	struct made made;
@@ -125,6 +124,8 @@ static const struct {
 	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, 9, "GFP_TRANSHUGE", .name = "khugepaged" },
 	  "nothing" },
 	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, 3, "GFP_KERNEL" }, "fragmentation" },
+	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, 5, "GFP_HIGHUSER|__GFP_RETRY_MAYFAIL" },
+	  "nothing" },
 	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, -1 }, "nothing" },
 	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, 0 }, "nothing" },
 	{ { PHASE_MEMCG_RECLAIM, PART_ITSELF, UNKNOWN, .scanned = 8013, .reclaimed = 57, AT(0) },
