@@ -570,10 +570,15 @@ function who_section() {
 const began = (stall) => stall.time ? stall.time.slice(11, 23) : clock(stall.ts_ns);
 const task_text = (stall) => `${stall.task.name}-${stall.task.tid}`;
 
+/* "direct reclaim 100 %: inactive list 95 %", "direct reclaim; waiting for a CPU 61 %" */
 function cause_text(stall) {
+	const detail = stall.cause_detail || "", share = `${title(stall.cause)} ${Math.round(100 * stall.cause_share)} %`;
+
 	if (stall.cause === "mixed")
-		return stall.cause_detail || title("mixed");
-	return [`${title(stall.cause)} ${Math.round(100 * stall.cause_share)} %`, stall.cause_detail].filter(Boolean).join(": ");
+		return detail || title("mixed");
+	if (STATES.includes(stall.cause))
+		return detail ? `${detail.replace(/ \d+ %$/, "")}; ${share}` : share;
+	return detail ? `${share}: ${detail}` : share;
 }
 
 /* Rows { level, label, key, ns } of where the time went, most time first; those below 1 % of the stall share one. */
