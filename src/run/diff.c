@@ -13,6 +13,7 @@
 #include "allocfilt/base/line.h"
 #include "allocfilt/base/text.h"
 #include "allocfilt/output/json_writer.h"
+#include "run/pipeline.h"
 #include "run/replay.h"
 #include "run/report.h"
 
@@ -133,6 +134,7 @@ static int read_side(const struct run_context *run, struct diff *diff, int side,
 {
 	char *path = run->options->diff[side], *text = calloc(1, DIFF_TAIL + 1), first = '\0';
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret = 0;
+	struct longest none = { .count = 1, .ns = { UINT64_MAX }, .known = true };
 	struct stat status = { 0 };
 	size_t length;
 
@@ -142,7 +144,7 @@ static int read_side(const struct run_context *run, struct diff *diff, int side,
 		if (fd >= 0)
 			close(fd);
 		fd = memfd_create("summary", MFD_CLOEXEC);
-		ret = replay_json(run, path, fd, failure);
+		ret = replay_json(run, path, fd, &none, failure);
 	}
 	if (!ret && !fstat(fd, &status)) {
 		ret = file_read_at(fd, text, DIFF_TAIL, MAX(status.st_size - DIFF_TAIL, 0),
@@ -195,43 +197,48 @@ static void put_row(struct writer *writer, const struct diff_row *row)
 	line_put(&line, writer);
 }
 
-static void diff_text(struct writer *writer, const struct diff *diff)
+static void put_json_row(struct json *json, const struct diff_row *row)
 {
-	line_write(writer, "A: %s", diff->names[0]);
-	line_write(writer, "B: %s", diff->names[1]);
-	for (int section = 0; section < DIFF_SECTIONS; section++) {
-		line_write(writer, "\n%-40s %12s %12s   change", diff_sections[section].title, "A",
-			   "B");
-		for (size_t i = 0; i < diff->nr_rows; i++)
-			if ((int)diff->rows[i].section == section)
-				put_row(writer, &diff->rows[i]);
-	}
+	json_open(json, NULL, '{');
+	json_string(json, "key", row->key);
+	if (row->known[0])
+		json_number(json, "a", row->value[0]);
+	if (row->known[1])
+		json_number(json, "b", row->value[1]);
+	json_close(json, '}');
 }
 
-static void diff_json(struct writer *writer, const struct diff *diff)
+static void put_diff(struct writer *writer, const struct diff *diff, bool as_json)
 {
 	struct json json;
 
-	json_begin_line(&json, writer, "diff");
-	json_string(&json, "a", diff->names[0]);
-	json_string(&json, "b", diff->names[1]);
-	for (int section = 0; section < DIFF_SECTIONS; section++) {
-		json_open(&json, diff_sections[section].key, '[');
-		for (const struct diff_row *row = diff->rows; row < diff->rows + diff->nr_rows;
-		     row++) {
-			if ((int)row->section != section)
-				continue;
-			json_open(&json, NULL, '{');
-			json_string(&json, "key", row->key);
-			if (row->known[0])
-				json_number(&json, "a", row->value[0]);
-			if (row->known[1])
-				json_number(&json, "b", row->value[1]);
-			json_close(&json, '}');
-		}
-		json_close(&json, ']');
+	if (as_json) {
+		json_begin_line(&json, writer, "diff");
+		json_string(&json, "a", diff->names[0]);
+		json_string(&json, "b", diff->names[1]);
+	} else {
+		line_write(writer, "A: %s", diff->names[0]);
+		line_write(writer, "B: %s", diff->names[1]);
 	}
-	json_end(&json);
+	for (int section = 0; section < DIFF_SECTIONS; section++) {
+		if (as_json)
+			json_open(&json, diff_sections[section].key, '[');
+		else
+			line_write(writer, "\n%-40s %12s %12s   change",
+				   diff_sections[section].title, "A", "B");
+		for (size_t i = 0; i < diff->nr_rows; i++) {
+			if ((int)diff->rows[i].section != section)
+				continue;
+			if (as_json)
+				put_json_row(&json, &diff->rows[i]);
+			else
+				put_row(writer, &diff->rows[i]);
+		}
+		if (as_json)
+			json_close(&json, ']');
+	}
+	if (as_json)
+		json_end(&json);
 }
 
 int diff_run(const struct run_context *run, struct failure *failure)
@@ -243,10 +250,7 @@ int diff_run(const struct run_context *run, struct failure *failure)
 		ret = read_side(run, diff, side, failure);
 	if (!ret) {
 		diff->names = run->options->diff;
-		if (strcmp(run->options->format, "json"))
-			diff_text(run->output, diff);
-		else
-			diff_json(run->output, diff);
+		put_diff(run->output, diff, !strcmp(run->options->format, "json"));
 		ret = output_failed(writer_flush(run->output), failure);
 	}
 	free(diff);

@@ -237,57 +237,47 @@ static int replay_once(const struct run_context *run, struct longest *longest,
 	return ret;
 }
 
-/* The same with other options, and with the output in @fd. */
-static int replay_beside(const struct run_context *run, const struct options *options, int fd,
-			 struct longest *longest, struct failure *failure)
-{
-	struct run_context beside = *run;
-	int ret = fd < 0 ? -errno : -ENOMEM;
-
-	beside.options = options;
-	beside.output = fd < 0 ? NULL : writer_beside(run->output, fd);
-	if (!beside.output)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s", strerror(-ret));
-	ret = replay_once(&beside, longest, failure);
-	writer_free(beside.output);
-	return ret;
-}
-
-int replay_json(const struct run_context *run, char *path, int fd, struct failure *failure)
+int replay_json(const struct run_context *run, char *path, int fd, struct longest *longest,
+		struct failure *failure)
 {
 	struct options options = *run->options;
-	struct longest none = { .count = 1, .ns = { UINT64_MAX }, .known = true };
+	struct run_context json = *run;
 	struct stat status;
+	int ret;
 
 	options.quiet = true;
 	options.format = "json";
 	options.top = SUMMARY_CGROUPS_MAX;
-	if (!stat(path, &status) && S_ISDIR(status.st_mode))
-		options.source = path;
-	else
-		options.read = path;
-	return replay_beside(run, &options, fd, &none, failure);
+	options.source = options.read = NULL;
+	*(!stat(path, &status) && S_ISDIR(status.st_mode) ? &options.source : &options.read) = path;
+	json.options = &options;
+	json.output = fd < 0 ? NULL : writer_beside(run->output, fd);
+	if (!json.output)
+		return failure_no_memory(failure);
+	ret = replay_once(&json, longest, failure);
+	writer_free(json.output);
+	return ret;
 }
 
-/* The data is read twice: the first time tells how long the longest stalls are. */
+/* The data is read twice: how long the longest stalls are is known at its end. */
 static int replay_longest(const struct run_context *run, struct failure *failure)
 {
-	struct longest longest = { .most = run->options->longest };
-	struct options options = *run->options;
+	const struct options *options = run->options;
+	struct longest longest = { .most = options->longest };
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
-	options.quiet = true;
+	/* What there is to say is said the second time. */
 	log_set_level(LOG_LEVEL_ERROR);
-	replay_beside(run, &options, fd, &longest, failure);
-	log_set_level(run->options->quiet   ? LOG_LEVEL_ERROR :
-		      run->options->verbose ? LOG_LEVEL_DEBUG :
-					      LOG_LEVEL_NOTICE);
+	replay_json(run, options->read ? options->read : options->source, fd, &longest, failure);
+	log_set_level(options->quiet   ? LOG_LEVEL_ERROR :
+		      options->verbose ? LOG_LEVEL_DEBUG :
+					 LOG_LEVEL_NOTICE);
 	if (fd >= 0)
 		close(fd);
 	longest.known = true;
-	for (unsigned int i = longest.count;
-	     i && longest.ns[i - 1] == longest.ns[longest.count - 1];)
-		longest.equal = longest.count - --i;
+	while (longest.equal < longest.count &&
+	       longest.ns[longest.count - 1 - longest.equal] == longest.ns[longest.count - 1])
+		longest.equal++;
 	return replay_once(run, &longest, failure);
 }
 

@@ -14,13 +14,17 @@
 int replay_open(const struct run_context *run, const char *option, const char *path,
 		struct capture **capture, struct failure *failure);
 
+struct longest;
+
 /**
- * replay_json - filter a capture in the form json, without its stalls
+ * replay_json - filter a capture in the form json
  * @path: a directory, or FILE or FILE:BUFFER
  * @fd: gets the output
+ * @longest: the stalls that are shown, see pipeline_longest()
  *
  * Returns 0, or -errno with @failure as replay_run().
  */
-int replay_json(const struct run_context *run, char *path, int fd, struct failure *failure);
+int replay_json(const struct run_context *run, char *path, int fd, struct longest *longest,
+		struct failure *failure);
 
 #endif
