@@ -281,6 +281,13 @@ bool options_on_command_line(const struct options *options, const char *name)
 	return key && (options->on_command_line & key_bit(key));
 }
 
+bool options_is_set(const struct options *options, const char *name)
+{
+	const struct key *key = key_find(name);
+
+	return key && (options->set & key_bit(key));
+}
+
 bool options_next_set(const struct options *options, size_t *place, struct set_option *ret_option)
 {
 	while (*place < nr_keys) {
@@ -354,13 +361,11 @@ void options_print_help(FILE *file, const char *const *formats)
 		column += fprintf(file, "%*s",
 				  column < HELP_COLUMN - 1 ? HELP_COLUMN - 1 - column : 1, "");
 		column = print_words(file, column, key->help);
-		if (key->kind == KEY_FORMAT) {
-			default_value = formats[0];
+		if (key->kind == KEY_FORMAT)
 			for (const char *const *format = formats; *format; format++) {
 				snprintf(word, sizeof(word), "%s%s", *format, format[1] ? "," : "");
 				column = print_words(file, column, word);
 			}
-		}
 		if (default_value && key->argument) {
 			snprintf(word, sizeof(word), "(default %s)", default_value);
 			print_word(file, column, word, strlen(word));

@@ -14,19 +14,20 @@
 
 #define RUNNERS_SHOWN 4 /* tasks that had the CPU; the others are one */
 
-extern const struct output_ops trace_form, tree_form, json_form, perfetto_form, html_form,
-	folded_form;
+extern const struct output_ops trace_form, list_form, tree_form, json_form, perfetto_form,
+	html_form, folded_form;
 
-/* The form of --interval without -f: summaries alone. */
-static const struct output_ops summaries_form;
+/* The summary alone; the form of --interval without -f, too. */
+static const struct output_ops summary_form;
 
-/* The forms of the command line; the first is the default. */
+/* The forms of the command line; the first is the default, on a terminal list. */
 static const struct {
 	const char *name;
 	const struct output_ops *ops;
 } forms[] = {
-	{ "trace", &trace_form },	{ "tree", &tree_form }, { "json", &json_form },
-	{ "perfetto", &perfetto_form }, { "html", &html_form }, { "folded", &folded_form },
+	{ "trace", &trace_form },   { "list", &list_form },	    { "tree", &tree_form },
+	{ "json", &json_form },	    { "perfetto", &perfetto_form }, { "html", &html_form },
+	{ "folded", &folded_form }, { "summary", &summary_form },
 };
 
 const char *const *output_form_names(void)
@@ -66,7 +67,9 @@ struct output *output_new(const struct output_setup *setup)
 		output->ops = setup->form->ops;
 		output->form = setup->form->state;
 	} else if (options->interval && !options_on_command_line(options, "format")) {
-		output->ops = &summaries_form;
+		output->ops = &summary_form;
+	} else if (output->is_terminal && !options_is_set(options, "format")) {
+		output->ops = &list_form;
 	} else if (options->format) {
 		output->ops = ops_of(options->format);
 	}

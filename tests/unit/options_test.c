@@ -417,9 +417,11 @@ UNIT_TEST(test_help)
 
 	options_print_help(file, formats);
 	fclose(file);
-	assert_non_null(strstr(text, "\nWhat is shown:\n"
-				     "  -f, --format=FORM      form of the output: plain, fancy "
-				     "(default plain)\n"));
+	assert_non_null(strstr(text,
+			       "\nWhat is shown:\n"
+			       "  -f, --format=FORM      form of the output (default list on a "
+			       "terminal, else\n"
+			       "                         trace): plain, fancy\n"));
 	assert_non_null(strstr(text, "\n      --stack            show the kernel stack"));
 	assert_non_null(strstr(text, "(default 4M)\n"));
 	assert_null(strstr(text, "page-allocation"));

@@ -147,6 +147,9 @@ void options_free(struct options *options);
  */
 bool options_on_command_line(const struct options *options, const char *name);
 
+/** options_is_set - the same for the command line or the configuration file */
+bool options_is_set(const struct options *options, const char *name);
+
 struct set_option {
 	const char *name; /* of the key, such as "threshold" */
 	enum key_kind kind;

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "allocfilt/base/line.h"
+#include "allocfilt/names/units.h"
+#include "allocfilt/output/form.h"
+
+/* The form `list`: a line for each stall under a heading, as drsnoop has it; then the summary. */
+
+#define UNIT_COLUMN	30
+#define DURATION_COLUMN 47
+
+struct list {
+	char date[11];	/* of the heading that was printed last, "" without one */
+	size_t columns; /* of the terminal; 0: it is none, and a line may be of any length */
+};
+
+static int list_make(struct output *output)
+{
+	struct list *list = calloc(1, sizeof(*list));
+	struct winsize size;
+
+	if (!list)
+		return -ENOMEM;
+	if (!ioctl(writer_fd(output->setup.writer), TIOCGWINSZ, &size))
+		list->columns = size.ws_col;
+	output->form = list;
+	return 0;
+}
+
+/* Times of day stand under their date, in UTC; those of the trace clock under "time". */
+static void put_list_heading(struct list *list, struct writer *writer, const char *time)
+{
+	size_t length = strchr(time, 'T') ? sizeof(list->date) - 1 : 0;
+	const char *date = length ? time : "time";
+
+	if (!strncmp(list->date, date, sizeof(list->date) - 1))
+		return;
+	snprintf(list->date, sizeof(list->date), "%.10s", date);
+	line_write(writer, "%-12s %-16s %-16s %8s  cause", list->date, "task", "unit", "duration");
+}
+
+/* The chain below the cause is left out where it has no room. */
+static void add_list_cause(struct line *line, const struct list *list, struct output *output,
+			   const struct stall *stall)
+{
+	char detail[STALL_CAUSE_MAX];
+	struct stall_cause cause;
+	struct line more;
+
+	stall_cause(stall, &cause);
+	cause_detail(output->setup.resolver, &cause, detail);
+	line_clear(&more);
+	line_add_name(&more, output->setup.writer, detail);
+	if (cause.which == CAUSE_MIXED)
+		line_add_text(line, more.text);
+	else
+		line_add(line, "%s %u %%", cause_name(cause.which)->title, cause_percent(&cause));
+	if (!more.used || cause.which == CAUSE_MIXED ||
+	    (list->columns && text_columns(line->text) + 2 + more.used > list->columns))
+		return;
+	line_add(line, ": %s", more.text);
+}
+
+static int list_stall(struct output *output, const struct named_stall *named)
+{
+	struct writer *writer = output->setup.writer;
+	const char *cgroup = named->task_info->cgroup;
+	const struct stall *stall = named->stall;
+	struct list *list = output->form;
+	char time[TEXT_TIME_MAX], unit[UNIT_NAME_BYTES];
+	bool known = resolver_time(output->setup.resolver, stall->start, time);
+	struct line line;
+
+	put_list_heading(list, writer, time);
+	line_clear(&line);
+	line_add(&line, "%-12.12s ", known ? time + sizeof(list->date) : time);
+	line_add_name(&line, writer, named->name);
+	line_add(&line, "-%d", stall->tid);
+	line_pad(&line, UNIT_COLUMN - 1);
+	line_add_text(&line, " ");
+	if (named->background)
+		line_add_text(&line, "(background)");
+	else if (task_key_in_interrupt(stall->key))
+		line_add_text(&line, "(interrupt)");
+	else
+		line_add_name(&line, writer,
+			      unit_name_of_cgroup(cgroup, unit) ? unit :
+			      *cgroup				? cgroup :
+								  "-");
+	line_pad(&line, DURATION_COLUMN - 1);
+	line_add_text(&line, " ");
+	line_add_duration(&line, 8, stall->end - stall->start);
+	line_add_text(&line, "  ");
+	add_list_cause(&line, list, output, stall);
+	return line_put(&line, writer);
+}
+
+const struct output_ops list_form = {
+	.make = list_make,
+	.stall = list_stall,
+};

@@ -1,0 +1,88 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# list.pl JSON LIST [COLUMNS]
+#
+# Holds the lines of the form list against the stalls of the form json, over the same capture with the same
+# options: when, who, how long, why, below their headings, in the same order. On a terminal of that many
+# columns the chain below a cause is there where it has room.
+#
+# Prints what is wrong, a line each, and exits 1; prints counts and exits 0.
+
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Checker;
+use Json;
+use Phases;
+
+my ($json_file, $list_file, $columns) = @ARGV;
+die "usage: list.pl JSON LIST [COLUMNS]\n" unless defined $list_file;
+
+use constant { UNIT => 30, DURATION => 47 };
+
+my @stalls = grep { $_->{type} eq 'stall' } json_lines($json_file);
+my @lines = lines_of($list_file);
+my ($headings, $date) = (0, '');
+
+sub duration_of {
+	my ($ns) = @_;
+	my $round = sub { int($ns / $_[0] + 0.5) };
+
+	return $round->(1e3) . ' us' if $round->(1e3) < 1000;
+	return sprintf '%.1f ms', $round->(1e5) / 10 if $round->(1e5) < 100;
+	return $round->(1e6) . ' ms' if $round->(1e6) < 1000;
+	return sprintf '%.1f s', $round->(1e8) / 10;
+}
+
+# Units of these captures are the last component, of a path below a slice; other paths are their own.
+sub unit_of {
+	my ($task) = @_;
+
+	return '(background)' if $task->{background};
+	return '(interrupt)' if $task->{interrupt};
+	return $1 if ($task->{cgroup} // '') =~ m{^/[^/]+\.slice/([^/]+\.service)$};
+	return $task->{cgroup} // '-';
+}
+
+for my $stall (@stalls) {
+	my $task = $stall->{task};
+	my ($day, $when) = ($stall->{time} // '') =~ /^(.*)T(.*\.\d{3})\d{6}Z$/;
+	my $whole = sprintf '%.0f', 100 * $stall->{cause_share};
+	my $why = "$title{$stall->{cause}} $whole %";
+
+	$when //= sprintf '%d.%06d', $stall->{ts_ns} / 1e9, $stall->{ts_ns} / 1e3 % 1e6;
+	$day //= 'time';
+	if ($day ne $date) {
+		my $heading = shift @lines // '';
+
+		wrong("not the heading of $day: $heading")
+			if $heading ne sprintf '%-12s %-16s %-16s %8s  cause', $day, 'task', 'unit', 'duration';
+		$date = $day;
+		$headings++;
+	}
+	my $line = shift @lines // '';
+	my $should = sprintf '%-12s %s-%d', $when, $task->{name}, $task->{tid};
+
+	for ([UNIT, unit_of($task)], [DURATION, sprintf '%8s', duration_of($stall->{duration_ns})]) {
+		my ($column, $cell) = @$_;
+
+		$should .= ' ' x ($column - 1 - length $should) if length $should < $column - 1;
+		$should .= " $cell";
+	}
+	$should .= '  ';
+	if ($stall->{cause} eq 'mixed') {
+		$why = $stall->{cause_detail};
+	} elsif (defined $stall->{cause_detail}) {
+		my $more = "$why: $stall->{cause_detail}";
+
+		$why = $more if !$columns || length("$should$more") <= $columns;
+	}
+	# cause_share is rounded down, and the text is not.
+	my $loose = quotemeta("$should$why") =~ s/^(.*?\\ )$whole\\ \\%/$1(?:$whole|@{[$whole + 1]})\\ \\%/r;
+	wrong("not '$should$why': $line") unless $line =~ /^$loose$/;
+}
+wrong("more: $lines[0]") if @lines && $lines[0] ne '';
+wrong('no summary') unless $lines[1] =~ / stalls? of /;
+finish(scalar @stalls, " stalls below $headings headings");
