@@ -401,6 +401,22 @@ static void json_causes(struct json *json, const struct cause_sum causes[CAUSES]
 	json_close(json, ']');
 }
 
+static void json_reclaimed(struct json *json, const struct summary_view *view,
+			   const struct summary_total *cgroup)
+{
+	const struct ranked *from;
+	size_t rank = 0;
+
+	json_open(json, "reclaimed_from", '[');
+	while ((from = summary_reclaimed(view->summary, cgroup, &rank))) {
+		json_open(json, NULL, '{');
+		json_string(json, "memcg", from->name);
+		json_number(json, "pages", from->total);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 static void json_states(struct json *json, const struct phases *phases)
 {
 	json_open(json, "states", '{');
@@ -450,6 +466,10 @@ static void json_waiters(struct json *json, const char *key, const struct summar
 		json_string(json, kind == SUMMARY_CGROUPS ? "cgroup" : "name", waiter->ranked.name);
 		json_latency(json, &waiter->latency);
 		json_number(json, "error_ns", waiter->ranked.error);
+		if (kind != SUMMARY_KERNEL_THREADS)
+			json_causes(json, waiter->causes);
+		if (kind == SUMMARY_CGROUPS)
+			json_reclaimed(json, view, waiter);
 		if (kind != SUMMARY_KERNEL_THREADS)
 			json_waits(json, view, &waiter->waits);
 		if (view_pressure(view, kind, i, &pressure))
@@ -539,6 +559,10 @@ void json_summary(struct writer *writer, const struct summary_view *view)
 
 	json_begin_line(&json, writer, "summary");
 	json_bool(&json, "final", !view->so_far);
+	if (view->source) {
+		json_known(&json, "host", view->source->host);
+		json_known(&json, "release", view->source->release);
+	}
 	json_time(&json, view->resolver, view->ts);
 	json_number(&json, "duration_ns", view->ts - view->since);
 	json_number(&json, "threshold_ns", view->plan->threshold);

@@ -13,10 +13,13 @@
 #define STARS		 40  /* columns of a histogram's bar, as in bcc */
 #define SUPERBLOCKS_MAX	 20  /* lines under a shrinker; the others share one */
 #define SHORT_ROWS	 5   /* of each table in the short form, which has at most 40 lines */
-#define SHORT_REASONS	 4   /* of memory waits, in the same */
-#define NAME_COLUMNS	 19  /* of the names in the tables, at least */
+#define TITLE_COLUMNS	 23  /* of the reasons, at least: those of the states */
+#define NAME_COLUMNS	 16  /* of the names of those who waited, at least */
 #define NAME_COLUMNS_MAX 40  /* a longer one moves the rest of its row */
-#define SHARE_COLUMNS	 100 /* of a row of where it went: parts without room are left out */
+#define SHARE_COLUMNS	 110 /* of a row of why: parts without room are left out */
+#define CAUSES_SHOWN	 2   /* of a row, and cgroups whose memory was reclaimed */
+#define RUNNERS_SHOWN	 3   /* of those who had the CPU */
+#define TIME_ZONE	 29  /* where the zone begins in a time with nanoseconds */
 
 #define MS "%" PRIu64 ".%06" PRIu64 " ms"
 
@@ -31,8 +34,8 @@ static void add_error(struct line *line, uint64_t ns)
 	if (!ns)
 		return;
 	line_add(line, " (up to ");
-	line_add_ms(line, 0, ns);
-	line_add(line, " ms more)");
+	line_add_duration(line, 0, ns);
+	line_add(line, " more)");
 }
 
 static void put_total(struct writer *writer, const char *name, const struct shrinker_total *total)
@@ -107,7 +110,7 @@ static void put_shrinkers(struct writer *writer, const struct summary_view *view
 
 	put_text(writer, total ? "\n" : "\nno shrinker ran\n");
 	if (total && is_choice(view->options))
-		put_text(writer, "shrinkers, for all tasks:\n");
+		put_text(writer, "shrinkers, of the whole machine:\n");
 	for (size_t i = 0; (total = summary_shrinker_at(view->summary, SUMMARY_SHRINKERS, i));
 	     i++) {
 		char name[SHRINKER_LABEL_MAX];
@@ -163,8 +166,7 @@ static void add_latency(struct line *line, const struct latency *latency)
 	line_add(line, "count %" PRIu64, latency->count);
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
 		line_add(line, ", %s ", times[i].title);
-		line_add_ms(line, 0, times[i].ns);
-		line_add(line, " ms");
+		line_add_duration(line, 0, times[i].ns);
 	}
 }
 
@@ -208,7 +210,7 @@ static void put_longest(struct writer *writer, const struct summary_view *view)
 	const struct named_stall *longest = summary_longest(view->summary, 0);
 
 	if (explained)
-		put_stall(writer, view, explained, "\nmost explained stall:\n");
+		put_stall(writer, view, explained, "\nlongest stall that is explained:\n");
 	if (explained && longest && explained->stall->start == longest->stall->start &&
 	    explained->stall->tid == longest->stall->tid)
 		return;
@@ -216,57 +218,27 @@ static void put_longest(struct writer *writer, const struct summary_view *view)
 		put_stall(writer, view, longest, "\nlongest stall:\n");
 }
 
-static void put_phases(struct writer *writer, const struct summary_view *view, enum stall_side side,
-		       const char *title)
-{
-	const struct summary_stalls *stalls = summary_stalls(view->summary, side);
-	const struct terminal plain = { .names = text_rule_of(writer_fd(writer)) };
-	struct line line;
-
-	if (!stalls->latency.count)
-		return;
-	line_clear(&line);
-	line_add(&line, "\n%s: ", title);
-	add_latency(&line, &stalls->latency);
-	line_put(&line, writer);
-	tree_phases(writer, &plain, view->resolver, &stalls->phases, NULL);
-}
-
 /* ---- the short form ---- */
 
 /* Adds a time in ms, right-aligned, with two digits that count: 0.078, 0.13, 1.9, 328. */
 static void add_ms(struct line *line, int width, uint64_t ns)
 {
-	static const struct {
-		uint64_t below, unit, per_ms;
-		int digits;
-	} steps[] = {
-		{ 9950, 1000, 1000, 3 },
-		{ 995000, 10000, 100, 2 },
-		{ 9950000, 100000, 10, 1 },
-	};
-	char text[32];
+	int digits = !ns || ns >= 9950000 ? 0 : ns >= 995000 ? 1 : ns >= 99500 ? 2 : 3;
 
-	snprintf(text, sizeof(text), "%" PRIu64, ns / 1000000 + (ns % 1000000 >= 500000));
-	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
-		uint64_t count = (ns + steps[i].unit / 2) / steps[i].unit;
-
-		if (!ns || ns >= steps[i].below)
-			continue;
-		snprintf(text, sizeof(text), "%" PRIu64 ".%0*" PRIu64, count / steps[i].per_ms,
-			 steps[i].digits, count % steps[i].per_ms);
-		break;
-	}
-	line_add(line, "%*s", width, text);
+	line_add(line, "%*.*f", width, digits, (double)ns / 1e6);
 }
 
-/* Wall-clock time to the millisecond where it is known, else that of the trace clock. */
-static void add_time(struct line *line, const struct resolver *resolver, uint64_t ts)
+/* Wall-clock time to the millisecond, without its date in a run of less than a day; else that of the trace clock. */
+static void add_time(struct line *line, const struct summary_view *view, uint64_t ts)
 {
 	char time[TEXT_TIME_MAX];
-	bool known = resolver_time(resolver, ts, time);
 
-	line_add(line, known ? "%.23sZ" : "%s", time);
+	if (!resolver_time(view->resolver, ts, time))
+		line_add(line, "%s", time);
+	else if (view->ts - view->since < 24 * 3600 * NS_PER_SECOND)
+		line_add(line, "%.12s%s", strchr(time, 'T') + 1, time + TIME_ZONE);
+	else
+		line_add(line, "%.23s%s", time, time + TIME_ZONE);
 }
 
 static void add_choice(struct line *line, const struct writer *writer, const char *what,
@@ -294,7 +266,9 @@ static void add_report(struct line *line, const struct summary_view *view)
 static void put_head(struct writer *writer, const struct summary_view *view)
 {
 	const struct latency *latency = &summary_stalls(view->summary, STALLS_WAITING)->latency;
-	char time[TEXT_DURATION_MAX];
+	const struct data_source *machine = view->is_interval ? NULL : view->source;
+	const char *host = machine && machine->host ? machine->host : "";
+	const char *release = machine && machine->release ? machine->release : "";
 	size_t pids = 0;
 	struct line line;
 
@@ -302,7 +276,7 @@ static void put_head(struct writer *writer, const struct summary_view *view)
 		pids++;
 	line_clear(&line);
 	if (view->is_interval) {
-		add_time(&line, view->resolver, view->ts);
+		add_time(&line, view, view->ts);
 		line_add(&line, ": ");
 	}
 	if (latency->count)
@@ -321,18 +295,26 @@ static void put_head(struct writer *writer, const struct summary_view *view)
 		line_add(&line, "order %d or more, of ", view->options->min_order);
 	add_report(&line, view);
 	line_add(&line, " or more");
-	if (view->ts > view->since)
-		line_add(&line, " in %s", text_duration(time, view->ts - view->since));
+	if (view->ts > view->since) {
+		line_add(&line, " in ");
+		line_add_duration(&line, 0, view->ts - view->since);
+	}
+	/* A machine without a name calls itself that: DEFAULT_HOSTNAME of the kernel's init/Kconfig. */
+	if (!strcmp(host, "(none)"))
+		host = "";
+	line_add(&line, "%s", *host || *release ? " on " : "");
+	line_add_name(&line, writer, host);
+	line_add(&line, "%s", *host && *release ? ", " : "");
+	line_add_name(&line, writer, release);
 	if (latency->count) {
-		line_add(&line, "; waited ");
-		add_ms(&line, 0, latency->total);
-		line_add(&line, " ms; p50 ");
-		add_ms(&line, 0, latency_percentile(latency, 50));
-		line_add(&line, " ms, p99 ");
-		add_ms(&line, 0, latency_percentile(latency, 99));
-		line_add(&line, " ms, max ");
-		add_ms(&line, 0, latency->max);
-		line_add(&line, " ms");
+		line_add(&line, latency->count == 1 ? ": a task waited " : ": tasks waited ");
+		line_add_duration(&line, 0, latency->total);
+	}
+	if (latency->count > 1) {
+		line_add(&line, " together; median ");
+		line_add_duration(&line, 0, latency_percentile(latency, 50));
+		line_add(&line, ", longest ");
+		line_add_duration(&line, 0, latency->max);
 	}
 	line_put(&line, writer);
 }
@@ -364,10 +346,7 @@ static void add_lacks(struct line *line, const struct summary *summary)
 	line_add(line, ")");
 }
 
-/*
- * Losses, incomplete stalls, stalls not shown, rows that limits left out, and the events that
- * --off-cpu recorded (they cost each switch of tasks), in one line.
- */
+/* Losses, incomplete stalls, stalls not shown, and rows that limits left out, in one line. */
 static void put_losses(struct writer *writer, const struct summary_view *view)
 {
 	uint64_t incomplete = summary_incomplete(view->summary, LACKS_NOTHING);
@@ -380,20 +359,17 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 	struct line line;
 
 	line_clear(&line);
-	if (incomplete && (records || times))
-		line_add(&line, "%" PRIu64 " stall%s incomplete: ", incomplete,
-			 incomplete == 1 ? " is" : "s are");
 	if (records)
-		line_add(&line, "%s%" PRIu64 " event%s lost", times ? "at least " : "", records,
+		line_add(&line, "%s%" PRIu64 " record%s lost", times ? "at least " : "", records,
 			 records == 1 ? " was" : "s were");
 	else
-		line_add(&line, times ? "events were lost" : "nothing lost");
-	if (!incomplete) {
-		line_add(&line, ", 0 incomplete");
-	} else if (!records && !times) {
-		line_add(&line, ", %" PRIu64 " stall%s incomplete", incomplete,
+		line_add(&line, times ? "records were lost" : "no records lost");
+	if (incomplete) {
+		line_add(&line, "; %" PRIu64 " stall%s incomplete", incomplete,
 			 incomplete == 1 ? " is" : "s are");
 		add_lacks(&line, view->summary);
+	} else if (summary_stalls(view->summary, STALLS_WAITING)->latency.count) {
+		line_add(&line, ", all stalls complete");
 	}
 	for (size_t i = 0; i < view->nr_overflows; i++)
 		if (view->overflows[i].count)
@@ -406,178 +382,120 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 		line_add(&line, "; events were switched off for some time (max-cpu)");
 	add_not_shown(&line, view->not_shown.shorter, "shorter");
 	add_not_shown(&line, view->not_shown.others, "other");
-	if (view->has_sched)
-		line_add(&line,
-			 "; --off-cpu recorded %" PRIu64 " switch%s and %" PRIu64
-			 " wake-up%s of tasks",
-			 view->sched.switches, view->sched.switches == 1 ? "" : "es",
-			 view->sched.wakeups, view->sched.wakeups == 1 ? "" : "s");
 	line_put(&line, writer);
 }
 
-/* A row of "where it went", and a part in it. */
-struct share {
-	const char *title;
-	uint64_t ns;
-	int group;
-	unsigned int percent;
-};
-
-/* Most time first; equal ones stay in their order. */
-static void sort_shares(struct share *shares, size_t count)
+/*
+ * Adds where the time of a state was, or that of a group: in which parts of reclaim, in which other
+ * groups, most time first. Below 1 % of all of it explains nothing.
+ * @only: PHASE_GROUPS for all groups; @state: PHASE_STATES for all states
+ */
+static void add_places(struct line *line, const struct phases *phases, int only, int state)
 {
-	for (size_t i = 1; i < count; i++)
-		for (size_t at = i; at && shares[at].ns > shares[at - 1].ns; at--) {
-			struct share share = shares[at];
+	uint64_t ns[PHASE_PARTS + PHASE_GROUPS] = { 0 }, least = phases_total(phases) / 100;
+	const char *before = "   ";
+	int place = -1;
 
-			shares[at] = shares[at - 1];
-			shares[at - 1] = share;
-		}
-}
-
-/* Rounds down, and up where most was cut off, so that the percentages add up to 100. */
-static void set_percentages(struct share *shares, size_t count, uint64_t whole)
-{
-	int scale = whole > UINT64_MAX / 128 ? 128 : 1, left = 100;
-
-	whole /= scale;
-	for (size_t i = 0; i < count; i++) {
-		shares[i].percent = whole ? shares[i].ns / scale * 100 / whole : 0;
-		left -= (int)shares[i].percent;
+	PHASES_FOREACH(group, phases) {
+		for (int part = 0; part < phases_parts(group); part++)
+			if (only == PHASE_GROUPS || group == only)
+				add_ns(&ns[phases_is_reclaim(group) ? part : PHASE_PARTS + group],
+				       state == PHASE_STATES ? phases_part(phases, group, part) :
+							       phases->ns[group][part][state]);
 	}
-	for (; left > 0; left--) {
-		struct share *most = NULL;
-		uint64_t most_cut = 0;
-
-		for (size_t i = 0; i < count; i++) {
-			uint64_t of = shares[i].ns / scale * 100, up_to = shares[i].percent * whole;
-			uint64_t cut = of > up_to ? of - up_to : 0;
-
-			if (!most || cut > most_cut) {
-				most = &shares[i];
-				most_cut = cut;
-			}
-		}
-		most->percent++;
-	}
-}
-
-/* The largest parts of a row; a part below 1 % of @whole explains nothing. */
-static void add_shares(struct line *line, struct share *shares, size_t count, uint64_t whole)
-{
-	sort_shares(shares, count);
-	for (size_t i = 0; i < count && shares[i].ns * 100 >= whole; i++) {
+	while ((place = ranking_next(ns, sizeof(*ns), ARRAY_SIZE(ns), place)) >= 0 && ns[place] &&
+	       ns[place] >= least) {
 		struct line share;
 
 		line_clear(&share);
-		line_add(&share, "%s%s ", i ? ", " : "   ", shares[i].title);
-		add_ms(&share, 0, shares[i].ns);
+		line_add(&share, "%s%s ", before,
+			 (place < PHASE_PARTS ? phase_part_names + place :
+						phase_group_names + place - PHASE_PARTS)
+				 ->title);
+		add_ms(&share, 0, ns[place]);
 		if (line->used + share.used > SHARE_COLUMNS)
 			return;
-		line_add(line, "%s", share.text);
+		line_add_text(line, share.text);
+		before = ", ";
 	}
 }
 
-/* The parts of a group; the states of the tasks in a group that has none. */
-static void add_parts(struct line *line, const struct phases *phases, enum phase_group group)
+/* Adds who had the CPUs that tasks waited for, with the shares of the @waited ns. */
+static void add_had_cpu(struct line *line, const struct writer *writer,
+			const struct summary_view *view, uint64_t waited)
 {
-	struct share parts[PHASE_PARTS + PHASE_STATES];
-	bool has_parts = phases_is_reclaim(group);
-	int count = has_parts ? PHASE_PARTS : PHASE_STATES;
+	uint64_t unknown = summary_had_cpu_unknown(view->summary);
+	const char *before = "   had it: ";
+	const struct ranked *runner;
+
+	for (size_t rank = 0; rank < RUNNERS_SHOWN; rank++, before = ", ") {
+		runner = summary_had_cpu_at(view->summary, rank);
+		if (!runner || runner->total < waited / 100)
+			break;
+		line_add_text(line, before);
+		line_add_name(line, writer,
+			      runner->id == SUMMARY_IDLE ? "nobody (idle)" : runner->name);
+		line_add(line, " %.0f %%", (double)runner->total * 100 / (double)waited);
+	}
+	if (unknown && unknown >= waited / 100)
+		line_add(line, "%snot recorded %.0f %%", before,
+			 (double)unknown * 100 / (double)waited);
+}
+
+/* The states of the tasks, or the groups of phases, most time first. @in: before a group's title */
+static void put_why_rows(struct writer *writer, const struct summary_view *view,
+			 enum stall_side side, bool states, int columns, const char *in)
+{
+	const struct phases *phases = &summary_stalls(view->summary, side)->phases;
+	const struct phase_name *names = states ? phase_state_names : phase_group_names;
+	int count = states ? PHASE_STATES : PHASE_GROUPS, row = -1, rows = 0;
+	uint64_t ns[PHASE_STATES + PHASE_GROUPS];
 
 	for (int i = 0; i < count; i++)
-		parts[i] = (struct share){
-			.title = (has_parts ? phase_part_names : phase_state_names)[i].title,
-			.ns = has_parts ? phases_part(phases, group, i) :
-					  phases->ns[group][PART_ITSELF][i],
-		};
-	add_shares(line, parts, (size_t)count, phases_total(phases));
-}
+		ns[i] = states ? phases_state(phases, i) : phases_group(phases, i);
+	while ((row = ranking_next(ns, sizeof(*ns), count, row)) >= 0 && ns[row]) {
+		struct line line;
 
-static void put_where(struct writer *writer, const struct summary_view *view)
-{
-	const struct phases *phases = &summary_stalls(view->summary, STALLS_WAITING)->phases;
-	struct share groups[PHASE_GROUPS];
-	size_t count = 0;
-	int columns = 16;
-	struct line line;
-
-	for (int group = 0; group < PHASE_GROUPS; group++) {
-		uint64_t ns = phases_group(phases, group);
-
-		if (ns && (int)strlen(phase_group_names[group].title) > columns)
-			columns = (int)strlen(phase_group_names[group].title);
-		if (ns)
-			groups[count++] = (struct share){ .title = phase_group_names[group].title,
-							  .ns = ns,
-							  .group = group };
-	}
-	if (!count)
-		return;
-	sort_shares(groups, count);
-	set_percentages(groups, count, phases_total(phases));
-	line_write(writer, "\n%-*s%9s%5s", columns + 2, "where it went", "ms", "%");
-	for (size_t i = 0; i < count; i++) {
+		/* The rest of each state is outside. */
+		if (*in && (row == PHASE_OUTSIDE || rows++ >= SHORT_ROWS))
+			continue;
 		line_clear(&line);
-		line_add(&line, "  %-*s", columns, groups[i].title);
-		add_ms(&line, 9, groups[i].ns);
-		line_add(&line, "%5u", groups[i].percent);
-		if (phases_is_reclaim(groups[i].group) || view->has_sched)
-			add_parts(&line, phases, groups[i].group);
-		else if (groups[i].group == PHASE_OUTSIDE)
-			line_add(&line, "   not explained; record with --off-cpu to split it");
+		line_add(&line, "  %s%-*s", in, columns - (int)strlen(in), names[row].title);
+		add_ms(&line, 9, ns[row]);
+		line_add(&line, "%5.0f", (double)ns[row] * 100 / (double)phases_total(phases));
+		if (states && row == STATE_WAITED && side == STALLS_WAITING)
+			add_had_cpu(&line, writer, view, ns[row]);
+		else if (states || phases_is_reclaim(row))
+			add_places(&line, phases, states ? PHASE_GROUPS : row,
+				   states ? row : PHASE_STATES);
 		line_put(&line, writer);
+		if (!states && row == PHASE_OUTSIDE)
+			line_write(writer, "    nothing that was traced explains it; %s",
+				   view->source && view->source->proc ?
+					   "--off-cpu splits it" :
+					   "record with --off-cpu to split it");
 	}
 }
 
-/* Those with 1 % of the time that tasks waited for a CPU, as far as there is room. */
-static void put_had_cpu(struct writer *writer, const struct summary_view *view)
+/* Where the time went. With --off-cpu the states come first: a phase may be long for want of a CPU. */
+static void put_why(struct writer *writer, const struct summary_view *view, enum stall_side side,
+		    const char *title)
 {
-	const struct phases *phases = &summary_stalls(view->summary, STALLS_WAITING)->phases;
-	uint64_t waited = phases_state(phases, STATE_WAITED);
-	uint64_t unknown = summary_had_cpu_unknown(view->summary);
-	const struct ranked *runner;
-	struct line line;
+	const struct phases *phases = &summary_stalls(view->summary, side)->phases;
+	const char *in = view->has_sched ? "of these in " : "";
+	int columns = TITLE_COLUMNS;
 
-	if (!waited)
-		return;
-	line_clear(&line);
-	line_add(&line, "  waiting for a CPU, who had it:");
-	for (size_t i = 0; (runner = summary_had_cpu_at(view->summary, i)) &&
-			   runner->total >= waited / 100 && line.used < SHARE_COLUMNS - 20;
-	     i++) {
-		line_add(&line, i ? ", " : " ");
-		line_add_name(&line, writer,
-			      runner->id == SUMMARY_IDLE ? "nobody (idle)" : runner->name);
-		line_add(&line, " %.0f %%", (double)runner->total * 100 / (double)waited);
+	PHASES_FOREACH(group, phases) {
+		int used = (int)(strlen(in) + strlen(phase_group_names[group].title));
+
+		columns = used > columns ? used : columns;
 	}
-	if (unknown)
-		line_add(&line, "; not recorded %.0f %%", (double)unknown * 100 / (double)waited);
-	line_put(&line, writer);
-}
-
-/* The reasons of memory waits, most time first; the short ones are in no stall. */
-static void put_reasons(struct writer *writer, const struct summary_view *view)
-{
-	const struct waits *waits = &summary_stalls(view->summary, STALLS_WAITING)->waits;
-	size_t rows = view->form == SUMMARY_FULL ? ROLE_COUNT : SHORT_REASONS;
-	int role = view->has_waits ? waits_next(waits, -1) : -1;
-	struct line line;
-
-	if (role < 0)
+	if (!phases_total(phases))
 		return;
-	put_text(writer, "\nmemory waits             ms   number   short (ms)   number\n");
-	for (; role >= 0 && rows; role = waits_next(waits, role), rows--) {
-		const struct wait_sum *sum = &waits->of[role];
-
-		line_clear(&line);
-		line_add(&line, "  %-18s", catalog_role_title(role));
-		add_ms(&line, 7, sum->total);
-		line_add(&line, "%9" PRIu64, sum->count);
-		add_ms(&line, 13, sum->total - sum->long_total);
-		line_add(&line, "%9" PRIu64, sum->count - sum->long_count);
-		line_put(&line, writer);
-	}
+	line_write(writer, "\n%-*s%9s%5s", columns + 2, title, "ms", "%");
+	if (view->has_sched)
+		put_why_rows(writer, view, side, true, columns, "");
+	put_why_rows(writer, view, side, false, columns, in);
 }
 
 /*
@@ -646,68 +564,132 @@ bool view_pressure(const struct summary_view *view, enum summary_table kind, siz
 	       resolver_pressure(view->resolver, waiter->ranked.name, ret_ns);
 }
 
+/* The causes whose stalls took most of its time, @most of them. */
+static void main_cause(struct line *line, const struct summary_total *waiter, int most)
+{
+	const uint64_t *first = &waiter->causes[0].total;
+	int cause = -1;
+
+	line_clear(line);
+	for (int i = 0; i < most; i++) {
+		uint64_t ns;
+
+		cause = ranking_next(first, sizeof(waiter->causes[0]), CAUSES, cause);
+		ns = waiter->causes[cause].total;
+		if (!ns || ns < waiter->latency.total / 100)
+			break;
+		line_add(line, "%s%s %.0f %%", i ? ", " : "",
+			 cause == CAUSE_MIXED ? "several causes" : cause_name(cause)->title,
+			 (double)ns * 100 / (double)waiter->latency.total);
+	}
+}
+
+/* Whose memory its stalls reclaimed; "itself" is its own. */
+static void reclaimed_from(struct line *line, const struct writer *writer,
+			   const struct summary_view *view, const struct summary_total *cgroup)
+{
+	const struct ranked *from;
+	size_t rank = 0, count = 0;
+
+	line_clear(line);
+	while ((from = summary_reclaimed(view->summary, cgroup, &rank)) && count++ < CAUSES_SHOWN) {
+		line_add(line, "%s", count > 1 ? ", " : "");
+		if (!strcmp(from->name, cgroup->ranked.name))
+			line_add(line, "itself");
+		else
+			line_add_name(line, writer, cgroup_label(view, from->name));
+	}
+}
+
 static void put_waiters(struct writer *writer, const struct summary_view *view,
 			enum summary_table kind, const char *title)
 {
-	size_t count = summary_count(view->summary, kind);
-	size_t rows = rows_of(view), columns = name_columns(writer, view);
-	bool has_psi = false;
+	size_t count = summary_count(view->summary, kind), rows = rows_of(view);
+	size_t columns = name_columns(writer, view), causes = strlen("main cause");
+	bool has_psi = false, has_from = false;
 	struct line line, name;
 	uint64_t psi;
 
+	if (!count)
+		return;
+	for (size_t i = 0; i < rows && i < count; i++) {
+		const struct summary_total *waiter = summary_at(view->summary, kind, i);
+
+		main_cause(&line, waiter, CAUSES_SHOWN);
+		if (line.used > causes)
+			causes = line.used;
+		if (kind == SUMMARY_CGROUPS)
+			reclaimed_from(&line, writer, view, waiter);
+		has_from |= kind == SUMMARY_CGROUPS && line.used;
+		has_psi |= view_pressure(view, kind, i, &psi);
+	}
 	line_clear(&line);
 	line_add(&line, "%s", title);
 	if (count > rows)
 		line_add(&line, " (%zu of %zu)", rows, count);
-	for (size_t i = 0; i < rows; i++)
-		has_psi |= view_pressure(view, kind, i, &psi);
-	line_add(&line, "%*s%6s%11s%11s%11s%s%s   (ms)",
-		 line.used < columns + 2 ? (int)(columns + 2 - line.used) : 0, "", "stalls",
-		 "total", "p99", "max", view->has_waits ? "      waits" : "",
-		 has_psi ? "        PSI" : "");
+	line_pad(&line, columns + 2);
+	line_add(&line, "%8s%10s%10s%s%s", "stalls", "total", "max",
+		 view->has_waits ? "  short waits" : "", has_psi ? "       PSI" : "");
+	if (kind != SUMMARY_KERNEL_THREADS)
+		line_add(&line, "   %-*s", has_from ? (int)causes : 0, "main cause");
+	line_add(&line, "%s", has_from ? "   reclaimed from" : "");
 	line_put(&line, writer);
 	for (size_t i = 0; i < count && i < rows; i++) {
 		const struct summary_total *waiter = summary_at(view->summary, kind, i);
-		const struct latency *latency = &waiter->latency;
-		int missing;
+		struct wait_sum waits = waits_all(&waiter->waits);
+		size_t used;
 
 		waiter_name(&name, writer, view, kind, waiter);
-		missing = (int)columns - (int)text_columns(name.text);
 		line_clear(&line);
-		line_add(&line, "  %s%*s%6" PRIu64, name.text, missing > 0 ? missing : 0, "",
-			 latency->count);
-		add_ms(&line, 11, latency->total);
-		add_ms(&line, 11, latency_percentile(latency, 99));
-		add_ms(&line, 11, latency->max);
+		line_add(&line, "  %s", name.text);
+		line_pad(&line, columns + 2);
+		line_add(&line, "%8" PRIu64, waiter->latency.count);
+		line_add_duration(&line, 10, waiter->latency.total);
+		line_add_duration(&line, 10, waiter->latency.max);
 		if (view->has_waits)
-			add_ms(&line, 11, waits_all(&waiter->waits).total);
+			line_add_duration(&line, 13, waits.total - waits.long_total);
 		if (view_pressure(view, kind, i, &psi))
-			add_ms(&line, 11, psi);
+			line_add_duration(&line, 10, psi);
 		else if (has_psi)
-			line_add(&line, "%11s", "-");
+			line_add(&line, "%10s", "-");
+		used = text_columns(line.text);
+		main_cause(&name, waiter, CAUSES_SHOWN);
+		if (name.used)
+			line_add(&line, "   %s", name.text);
+		line_clear(&name);
+		if (has_from)
+			reclaimed_from(&name, writer, view, waiter);
+		if (name.used) {
+			line_pad(&line, used + 3 + causes);
+			line_add(&line, "   %s", name.text);
+		}
 		add_error(&line, waiter->ranked.error);
 		line_put(&line, writer);
 	}
 }
 
+/* Does each cgroup have one task that waited, whose row would say the same? */
+static bool is_task_each(const struct summary_view *view)
+{
+	const struct summary_total *cgroup, *task;
+
+	for (size_t i = 0; (cgroup = summary_at(view->summary, SUMMARY_CGROUPS, i)); i++) {
+		task = summary_at(view->summary, SUMMARY_TASKS, i);
+		if (i < rows_of(view) && (!task || task->ranked.total != cgroup->ranked.total))
+			return false;
+	}
+	return summary_count(view->summary, SUMMARY_CGROUPS);
+}
+
 static void put_tables(struct writer *writer, const struct summary_view *view)
 {
-	static const char *const titles[] = {
-		[SUMMARY_CGROUPS] = "cgroup",
-		[SUMMARY_TASKS] = "task",
-		[SUMMARY_KERNEL_THREADS] = "kernel thread",
-	};
-	int last = view->form == SUMMARY_FULL ? SUMMARY_KERNEL_THREADS : SUMMARY_TASKS;
-	bool any = false;
-
-	for (int which = SUMMARY_CGROUPS; which <= last; which++) {
-		if (!summary_count(view->summary, which))
-			continue;
-		if (!any)
-			put_text(writer, "\n");
-		any = true;
-		put_waiters(writer, view, which, titles[which]);
-	}
+	if (summary_count(view->summary, SUMMARY_TASKS))
+		put_text(writer, "\n");
+	put_waiters(writer, view, SUMMARY_CGROUPS, "who");
+	if (view->form == SUMMARY_FULL || !is_task_each(view))
+		put_waiters(writer, view, SUMMARY_TASKS, "task");
+	if (view->form == SUMMARY_FULL)
+		put_waiters(writer, view, SUMMARY_KERNEL_THREADS, "kernel thread");
 }
 
 /* The longest stall, and why. */
@@ -725,19 +707,16 @@ static void put_worst(struct writer *writer, const struct summary_view *view)
 		return;
 	stall = named->stall;
 	line_clear(&line);
-	line_add(&line, "\nworst: ");
-	add_time(&line, view->resolver, stall->start);
+	line_add(&line, "\nlongest: ");
+	add_time(&line, view, stall->start);
 	line_add(&line, " ");
 	stall_task(&line, named, cgroup_label(view, named->task_info->cgroup), &style);
 	line_add(&line, ", ");
-	add_ms(&line, 0, stall->end - stall->start);
-	line_add(&line, " ms");
+	line_add_duration(&line, 0, stall->end - stall->start);
 	if (stall->order >= 0)
 		line_add(&line, ", order %d", stall->order);
-	line_put(&line, writer);
+	line_add(&line, ": ");
 	cause_text(view->resolver, stall, text);
-	line_clear(&line);
-	line_add(&line, "  ");
 	line_add_name(&line, writer, text);
 	line_put(&line, writer);
 }
@@ -751,7 +730,7 @@ static void put_background(struct writer *writer, const struct summary_view *vie
 	if (!count)
 		return;
 	line_clear(&line);
-	line_add(&line, "background:");
+	line_add(&line, "background (nobody waited):");
 	for (size_t i = 0; i < count && i < rows; i++) {
 		const struct summary_total *thread =
 			summary_at(view->summary, SUMMARY_KERNEL_THREADS, i);
@@ -760,8 +739,7 @@ static void put_background(struct writer *writer, const struct summary_view *vie
 		line_add_name(&line, writer, thread->ranked.name);
 		line_add(&line, " %" PRIu64 " run%s, ", thread->latency.count,
 			 thread->latency.count == 1 ? "" : "s");
-		add_ms(&line, 0, thread->latency.total);
-		line_add(&line, " ms");
+		line_add_duration(&line, 0, thread->latency.total);
 	}
 	if (count > rows)
 		line_add(&line, "; %zu more", count - rows);
@@ -781,6 +759,24 @@ static void put_remedies(struct writer *writer, const struct summary_view *view)
 			   remedy->change);
 }
 
+/* The reasons of memory waits that are in no stall, most time first. */
+static void add_short_reasons(struct line *line, const struct waits *waits)
+{
+	uint64_t ns[ROLE_COUNT];
+	int role = -1;
+
+	for (int i = 0; i < ROLE_COUNT; i++)
+		ns[i] = waits->of[i].total - waits->of[i].long_total;
+	for (int i = 0; i < CAUSES_SHOWN; i++) {
+		role = ranking_next(ns, sizeof(*ns), ROLE_COUNT, role);
+		if (!ns[role])
+			break;
+		line_add(line, "%s%s ", i ? ", " : " (", catalog_role_title(role));
+		line_add_duration(line, 0, ns[role]);
+	}
+	line_add(line, ")");
+}
+
 /* The time that a shortage of memory cost: the kernel's own account of it, and the memory waits. */
 static void put_pressure(struct writer *writer, const struct summary_view *view)
 {
@@ -789,32 +785,36 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 	const struct waits *waits = &summary_stalls(view->summary, STALLS_WAITING)->waits;
 	struct wait_sum all = waits_all(waits);
 	uint64_t some = (after->some - before->some) * 1000, time = view->ts - view->since;
-	char text[TEXT_DURATION_MAX];
 	struct line line;
 
 	line_clear(&line);
 	if (before->known && after->known && after->some >= before->some) {
-		line_add(&line, "memory pressure by the kernel's own count (PSI)%s: %s",
-			 view->pids || is_choice(view->options) ? ", of all tasks" : "",
-			 text_duration(text, some));
-		if (view->ts > view->since)
-			line_add(&line, " of %s, %.0f %%", text_duration(text, time),
-				 (double)some * 100 / (double)time);
+		line_add(&line, "memory pressure%s by the kernel's own count (PSI): ",
+			 view->pids || is_choice(view->options) ? " of the whole machine" : "");
+		line_add_duration(&line, 0, some);
+		if (view->ts > view->since) {
+			line_add(&line, " of ");
+			line_add_duration(&line, 0, time);
+			line_add(&line, ", %.1f %%", (double)some * 100 / (double)time);
+		}
 	}
-	if (view->has_waits && line.used)
-		line_add(&line, "; ");
+	if (view->has_waits)
+		line_add(&line, "%s", line.used ? "; waits for memory: " : "waits for memory: ");
 	if (view->has_waits && !all.count)
-		line_add(&line, "no memory wait");
+		line_add(&line, "none");
 	if (view->has_waits && all.count) {
-		line_add(&line, "%s in %" PRIu64 " memory wait%s of ",
-			 text_duration(text, all.long_total), all.long_count,
-			 all.long_count == 1 ? "" : "s");
-		add_report(&line, view);
-		line_add(&line, " or more, %s in %" PRIu64 " shorter one%s",
-			 text_duration(text, all.total - all.long_total),
-			 all.count - all.long_count, all.count - all.long_count == 1 ? "" : "s");
+		uint64_t nr_short = all.count - all.long_count;
+
+		line_add_duration(&line, 0, all.long_total);
+		line_add(&line, " in these stalls, ");
+		line_add_duration(&line, 0, all.total - all.long_total);
+		line_add(&line, " in %" PRIu64 " shorter one%s", nr_short,
+			 nr_short == 1 ? "" : "s");
+		if (all.total > all.long_total)
+			add_short_reasons(&line, waits);
 		if (waits->parts)
-			line_add(&line, "; of %" PRIu64 " only a part is in the run", waits->parts);
+			line_add(&line, "; %" PRIu64 " %s in progress when the run began or ended",
+				 waits->parts, waits->parts == 1 ? "was" : "were");
 	}
 	if (line.used)
 		line_put(&line, writer);
@@ -842,20 +842,16 @@ int summary_text(struct writer *writer, const struct summary_view *view)
 	put_head(writer, view);
 	put_losses(writer, view);
 	put_pressure(writer, view);
-	put_where(writer, view);
-	put_had_cpu(writer, view);
-	put_reasons(writer, view);
+	put_why(writer, view, STALLS_WAITING, "why");
 	put_tables(writer, view);
 	put_worst(writer, view);
 	put_shrinkers(writer, view);
 	put_background(writer, view);
 	put_remedies(writer, view);
 	if (view->form == SUMMARY_FULL) {
-		put_functions(writer, view);
 		put_longest(writer, view);
-		put_phases(writer, view, STALLS_WAITING, "where the time of stalls went");
-		put_phases(writer, view, STALLS_BACKGROUND,
-			   "where the time of kernel threads went");
+		put_why(writer, view, STALLS_BACKGROUND, "background: why");
+		put_functions(writer, view);
 	}
 	return writer_flush(writer);
 }

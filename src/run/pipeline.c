@@ -211,6 +211,7 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.options = pipeline->options,
 		.plan = pipeline->plan,
 		.resolver = pipeline->resolver,
+		.source = pipeline->source,
 		.summary = pipeline->summary,
 		.units = pipeline->units,
 		.shrinker_names = resolver_superblocks(pipeline->resolver),

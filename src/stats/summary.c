@@ -33,6 +33,7 @@ static const struct {
 	[SUMMARY_KERNEL_THREADS] = { SUMMARY_KERNEL_MAX, sizeof(struct summary_total),
 				     TASK_COMM_MAX },
 	[SUMMARY_RUNNERS] = { SUMMARY_RUNNERS_MAX, sizeof(struct ranked), RECORD_COMM_SIZE },
+	[SUMMARY_RECLAIMED] = { SUMMARY_RECLAIMED_MAX, sizeof(struct ranked), TASK_CGROUP_MAX },
 	[SUMMARY_SHRINKERS] = { SHRINKERS_MAX, sizeof(struct shrinker_total), 1 },
 	[SUMMARY_SUPERBLOCKS] = { SHRINKER_NAMES_MAX, sizeof(struct shrinker_total), 1 },
 };
@@ -215,6 +216,12 @@ static void count_runner(struct ranking *table, const struct stall_slice *runner
 		      runner->ns);
 }
 
+static void count_cause(struct cause_sum *sum, uint64_t ns)
+{
+	sum->count++;
+	add_ns(&sum->total, ns);
+}
+
 void summary_stall(struct summary *summary, const struct named_stall *named)
 {
 	const struct stall *stall = named->stall;
@@ -222,7 +229,9 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 	uint64_t ns = stall->end - stall->start;
 	struct summary_stalls *stalls =
 		&summary->stalls[named->background ? STALLS_BACKGROUND : STALLS_WAITING];
+	struct ranking *reclaimed = summary->tables[SUMMARY_RECLAIMED];
 	int cause = cause_which(stall);
+	struct summary_total *total;
 
 	if (stall->incomplete) {
 		summary->incomplete[LACKS_NOTHING]++;
@@ -230,8 +239,7 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 	}
 	latency_add(&stalls->latency, ns);
 	phases_add(&stalls->phases, &stall->phases);
-	stalls->causes[cause].count++;
-	add_ns(&stalls->causes[cause].total, ns);
+	count_cause(&stalls->causes[cause], ns);
 	latency_add(&stalls->roles[stall->role == ROLE_NONE ? ROLE_COUNT : stall->role], ns);
 	if (named->background) {
 		count_total(summary, SUMMARY_KERNEL_THREADS, (uint64_t)stall->tid, named->name, ns);
@@ -244,9 +252,15 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 	keep_most_explained(summary, named);
 	if (task_key_in_interrupt(stall->key))
 		return;
-	count_total(summary, SUMMARY_TASKS, (uint64_t)stall->tid, named->name, ns);
-	if (*cgroup)
-		count_total(summary, SUMMARY_CGROUPS, hash_text(cgroup), cgroup, ns);
+	total = count_total(summary, SUMMARY_TASKS, (uint64_t)stall->tid, named->name, ns);
+	count_cause(&total->causes[cause], ns);
+	if (!*cgroup)
+		return;
+	total = count_total(summary, SUMMARY_CGROUPS, hash_text(cgroup), cgroup, ns);
+	count_cause(&total->causes[cause], ns);
+	if (*named->memcg && stall->nr_reclaimed)
+		ranking_spend(reclaimed, ranking_enter(reclaimed, hash_text(cgroup), named->memcg),
+			      stall->nr_reclaimed);
 }
 
 static void count_wait_of(struct summary *summary, enum summary_table which, uint64_t id,
@@ -300,6 +314,17 @@ uint64_t summary_had_cpu_unknown(const struct summary *summary)
 	for (size_t rank = 0; (runner = summary_had_cpu_at(summary, rank)); rank++)
 		ns -= runner->total;
 	return ns;
+}
+
+const struct ranked *summary_reclaimed(const struct summary *summary,
+				       const struct summary_total *cgroup, size_t *rank)
+{
+	const struct ranked *reclaimed;
+
+	do
+		reclaimed = ranking_at(summary->tables[SUMMARY_RECLAIMED], (*rank)++);
+	while (reclaimed && reclaimed->id != cgroup->ranked.id);
+	return reclaimed;
 }
 
 size_t summary_count(const struct summary *summary, enum summary_table which)

@@ -65,7 +65,7 @@ my ($head, @rows, $inside);
 for my $line (lines_of($tree)) {
 	last if $inside && $line !~ /^[|` ]/ && defined $head;
 	$head = $line, next if $inside && !defined $head;
-	$inside = 1 if $line eq 'most explained stall:';
+	$inside = 1 if $line eq 'longest stall that is explained:';
 	next unless defined $head;
 	if (my ($more) = $line =~ /^ +(\w.*)/) { # its cause and its facts
 		$head .= ($head =~ /\|$/ ? '' : $head =~ /,$/ ? ' ' : ', ') . $more;

@@ -4,9 +4,10 @@
 # summary.pl JSON TEXT [TRACE.TXT]
 #
 # Holds the short summary at the end of TEXT against the stalls of the form json, over the same
-# capture with the same options: counts, totals, percentiles, where the time went, who waited, the
-# worst stall, what is incomplete, the kernel threads. Each figure is computed a second time. With
-# TRACE.TXT, the kernel's text of a capture, also how long it looked.
+# capture with the same options: counts, totals, median, why, in which state, who waited, why and whose
+# memory was reclaimed for it, the longest stall, what is incomplete, the kernel threads; and the summary of
+# JSON as well. Each figure is computed a second time. With TRACE.TXT, the kernel's text of a capture, also
+# how long it looked.
 #
 # Prints what is wrong, a line each, and exits 1; prints counts and exits 0.
 
@@ -23,7 +24,7 @@ use Waits;
 my ($json_file, $text_file, $trace_file) = @ARGV;
 die "usage: summary.pl JSON TEXT [TRACE.TXT]\n" unless defined $text_file;
 
-use constant { MOST_LINES => 40, MOST_COLUMNS => 100, ROWS => 5, REASONS => 4 };
+use constant { MOST_LINES => 40, MOST_COLUMNS => 110, ROWS => 5 };
 
 # Is the text a number of ms that stands for ns, with two digits that count from 0.1 ms on?
 sub is_ms {
@@ -51,16 +52,42 @@ sub percentile {
 	return (sort { $a <=> $b } @times)[$wanted - 1];
 }
 
-# At most one eighth above the true one, never above the maximum, and rounded when it is shown.
-sub percentile_is {
-	my ($what, $text, $percent, @times) = @_;
-	my $true = percentile($percent, @times);
-	my $upper = min($true * 9 / 8, max(@times));
-	my $unit = 10 ** -length(($text =~ /\.(\d+)/)[0] // '');
+# Does the text stand for ns by the rule of all durations?
+sub duration_of {
+	my ($ns) = @_;
+	my $round = sub { int($ns / $_[0] + 0.5) };
 
-	wrong("$what: $text ms, by the stalls $true ns")
-		if $text + $unit / 2 < $true / 1e6 - 1e-9 || $text - $unit / 2 > $upper / 1e6 + 1e-9;
+	return $round->(1e3) . ' us' if $round->(1e3) < 1000;
+	return sprintf '%.1f ms', $round->(1e5) / 10 if $round->(1e5) < 100;
+	return $round->(1e6) . ' ms' if $round->(1e6) < 1000;
+	return sprintf '%.1f s', $round->(1e8) / 10;
 }
+
+sub duration_is {
+	my ($what, $text, $ns) = @_;
+
+	wrong("$what: $text, by the stalls $ns ns") if $text ne duration_of($ns);
+}
+
+# At most one eighth above the true one, never above the maximum.
+sub median_is {
+	my ($what, $text, @times) = @_;
+	my $true = percentile(50, @times);
+	my $upper = min($true * 9 / 8, max(@times));
+	my %factor = (us => 1e3, ms => 1e6, s => 1e9);
+	my ($number, $point, $unit) = $text =~ /^(\d+(\.\d)?) (us|ms|s)$/ or return wrong("$what: $text");
+	my $ns = $number * $factor{$unit};
+	my $half = ($point ? 0.05 : 0.5) * $factor{$unit};
+
+	wrong("$what: $text, by the stalls $true ns")
+		if $ns + $half < $true - 1 || $ns - $half > $upper + 1;
+}
+
+# In the order of the program's enumeration, which decides between equal times.
+my @cause_order = (@phases, 'mixed', @states[1 .. $#states]);
+my %cause_order = map { $cause_order[$_] => $_ } 0 .. $#cause_order;
+
+my $duration = qr/\d+(?:\.\d)? (?:us|ms|s)/;
 
 # --- by the stalls ---
 
@@ -71,7 +98,8 @@ my @stalls = grep { !$_->{task}{background} } @all;
 my @background = grep { $_->{task}{background} } @all;
 my $incomplete = grep { $_->{incomplete} } @all;
 my @times = map { $_->{duration_ns} } @stalls;
-my (%had, %went, %parts, %of_task, %of_cgroup, %of_thread);
+my (%went, %parts, %of_task, %of_cgroup, %of_thread);
+my (%had, %in_state, %places, %causes, %causes_of, %pages_of);	# places: by state, what is a row's part
 
 for my $stall (@stalls) {
 	for my $key (keys %{$stall->{phases}}) {
@@ -82,11 +110,35 @@ for my $stall (@stalls) {
 			$parts{$title{$key}}{$title{s/_ns$//r}} += $phase->{$_};
 		}
 	}
+	$causes{$stall->{cause}} += $stall->{duration_ns};
 	$had{$_->{idle} ? 'nobody (idle)' : $_->{task} =~ s/^(kworker\/[^:]*):.*/$1/r} += $_->{total_ns}
-		for @{$stall->{had_cpu}};
-	$had{'not recorded'} += $stall->{had_cpu_not_recorded_ns};
-	$had{''} += state_ns('cpu_wait', off_cpu($stall));
+		for @{$stall->{had_cpu} // []};
+	$had{'not recorded'} += $stall->{had_cpu_not_recorded_ns} // 0;
+	for my $row (@{$stall->{off_cpu} // []}) {
+		for (grep { $row->{"${_}_ns"} } @states) {
+			$in_state{$title{$_}} += $row->{"${_}_ns"};
+			$places{$title{$_}}{$title{$row->{part} // $row->{phase}}} += $row->{"${_}_ns"};
+		}
+	}
+	for my $key (grep { !$stall->{off_cpu} } keys %{$stall->{phases}}) {
+		my %part = %{$stall->{phases}{$key}};
+		my $total = delete $part{total_ns};
+
+		$in_state{unknown} += $total;
+		$part{$key} = $total if !%part;
+		$places{unknown}{$title{s/_ns$//r}} += $part{$_} for keys %part;
+	}
 	next if $stall->{task}{interrupt};
+	my $name = "$stall->{task}{name}-$stall->{task}{tid}";
+
+	$causes_of{$name}{$stall->{cause}} += $stall->{duration_ns};
+	if (defined $stall->{task}{cgroup}) {
+		my $cgroup = $stall->{task}{cgroup};
+
+		$causes_of{$cgroup}{$stall->{cause}} += $stall->{duration_ns};
+		$pages_of{$cgroup}{$stall->{memcg}} += $stall->{nr_reclaimed}
+			if defined $stall->{memcg} && $stall->{nr_reclaimed};
+	}
 	push @{$of_task{"$stall->{task}{name}-$stall->{task}{tid}"}}, $stall->{duration_ns};
 	push @{$of_cgroup{$stall->{task}{cgroup}}}, $stall->{duration_ns}
 		if defined $stall->{task}{cgroup};
@@ -102,6 +154,38 @@ $of_cgroup{$_->{cgroup}} //= [] for @{$end->{cgroups}};
 
 sub short_ns { $_[0] ? $_[0]{total_ns} - $_[0]{long_ns} : 0 }
 
+# --- the summary of JSON ---
+
+sub same_causes {
+	my ($what, $is, $of) = @_;
+	my $text = join ' ', map { "$_->{cause}=$_->{total_ns}" } sort { $a->{cause} cmp $b->{cause} } @$is;
+	my $should = join ' ', map { "$_=$of->{$_}" } sort keys %$of;
+
+	wrong("$what: causes $text, by the stalls $should") if $text ne $should;
+}
+
+wrong("stalls: $end->{stalls}{count} and $end->{stalls}{total_ns} ns, by the stalls ", scalar @stalls, ' and ', sum0(@times))
+	if $end->{stalls}{count} != @stalls || $end->{stalls}{total_ns} != sum0(@times);
+same_causes('all', $end->{stalls}{causes}, \%causes);
+for my $row (@{$end->{tasks}}, @{$end->{cgroups}}) {
+	my $name = $row->{cgroup} // "$row->{name}-$row->{tid}";
+	my $times = defined $row->{cgroup} ? $of_cgroup{$name} : $of_task{$name};
+
+	next if $row->{error_ns};
+	wrong("$name: $row->{count} and $row->{total_ns} ns")
+		if $row->{count} != @$times || $row->{total_ns} != sum0(@$times);
+	same_causes($name, $row->{causes}, $causes_of{$name} // {});
+	next unless defined $row->{cgroup};
+	my $pages = $pages_of{$name} // {};
+	my %is = map { $_->{memcg} => $_->{pages} } @{$row->{reclaimed_from}};
+
+	wrong("$name: reclaimed from ", join ' ', map { "$_=$is{$_}" } sort keys %is)
+		if join(' ', %is{sort keys %is}) ne join(' ', %$pages{sort keys %$pages});
+	wrong("$name: not in order")
+		if grep { $row->{reclaimed_from}[$_]{pages} > $row->{reclaimed_from}[$_ - 1]{pages} }
+			1 .. $#{$row->{reclaimed_from}};
+}
+
 # --- by the summary ---
 
 my @lines = lines_of($text_file);
@@ -111,7 +195,7 @@ splice @lines, 0, $head;
 my $beside = grep { !/ : total time = |^  \(up to .* more\)$|^next: |^ {6}[A-Z]/ } @lines;
 wrong("$beside lines beside the shrinkers'") if $beside > MOST_LINES;
 wrong("longer than a line of a terminal: $_")
-	for grep { length > 80 && !/ : total time = |^worst: |^background: |^memory pressure|\bmemory waits? |^  waiting for a CPU, who had it: |^  .*\d +\d+   \D/ &&
+	for grep { length > 80 && !/ : total time = |^longest: |^background |^memory pressure|^waits for memory|^  .*\d (?:us|ms|s)|^  .*\d +\d+   \D|   main cause/ &&
 		(length > 100 || !/^next: |^ {6}[A-Z]/) } @lines[3 .. $#lines];
 
 shift @lines;
@@ -121,6 +205,12 @@ my $threshold = $end->{threshold_ns} % 1_000_000 ? $end->{threshold_ns} / 1e3 . 
 		$end->{threshold_ns} / 1e9 . ' s';
 my $count = @stalls == 1 ? '1 stall' : @stalls ? @stalls . ' stalls' : 'no stall';
 my $looked = qr/(?: in [\d.]+ (?:us|ms|s))?/;
+my ($run) = grep { $_->{type} eq 'run' } @records;
+my $host = ($run->{host} // '(none)') eq '(none)' ? '' : $run->{host};
+my $where = join ', ', grep { $_ ne '' } $host, $run->{release} // '';
+
+$where = " on $where" if $where ne '';
+wrong('not the machine of the run') for grep { ($run->{$_} // '') ne ($end->{$_} // '') } qw(host release);
 
 if ($trace_file) {
 	my @stamps = map { /^\s*(\d+\.\d{6}) \|/ ? $1 : () } lines_of($trace_file);
@@ -128,7 +218,7 @@ if ($trace_file) {
 
 	# allocfilt itself keeps records of after the kernel printed its text, too.
 	if (-e $trace_file =~ s/trace\.txt$/capture/r) {
-		my ($said) = $first =~ / in ([\d.]+) s(?:;|$)/;
+		my ($said) = $first =~ / in ([\d.]+) s(?: on |:|$)/;
 
 		wrong("of $seconds s: $first")
 			if $seconds >= 1 && !($said && $said >= $seconds && $said < $seconds + 5);
@@ -138,64 +228,55 @@ if ($trace_file) {
 }
 if (!@stalls) {
 	wrong("not '$count of $threshold or more': $first")
-		unless $first =~ /^\Q$count of $threshold or more\E$looked$/;
-} elsif ($first !~ /^\Q$count of $threshold or more\E$looked; waited (\S+) ms; p50 (\S+) ms, p99 (\S+) ms, max (\S+) ms$/) {
-	wrong("not '$count of $threshold or more$looked; waited ...': $first");
+		unless $first =~ /^\Q$count of $threshold or more\E$looked\Q$where\E$/;
+} elsif ($first !~ /^\Q$count of $threshold or more\E$looked\Q$where\E: (?:tasks|a task) waited ($duration)(?: together; median ($duration), longest ($duration))?$/ || !defined $2 != (@stalls == 1)) {
+	wrong("not '$count of $threshold or more$looked$where: tasks waited ...': $first");
 } else {
-	ms_is('waited', $1, sum0(@times));
-	percentile_is('p50', $2, 50, @times);
-	percentile_is('p99', $3, 99, @times);
-	ms_is('max', $4, max(@times));
+	my ($waited, $median, $longest) = ($1, $2, $3);
+
+	duration_is('waited', $waited, sum0(@times));
+	median_is('median', $median, @times) if @stalls > 1;
+	duration_is('longest', $longest, max(@times)) if @stalls > 1;
 }
 
 my $losses = shift @lines;
 my $lost = sum0(map { $_->{records} + $_->{times_unknown} } @{$end->{lost}});
-wrong("'nothing lost': $losses") if ($losses =~ /^nothing lost, /) != !$lost;
-wrong("$incomplete incomplete: $losses")
-	unless $losses =~ ($incomplete ? qr/\b$incomplete stalls? (?:is|are) incomplete\b/ : qr/, 0 incomplete/);
-
-# Does the text stand for ns, to its last digit?
-sub duration_is {
-	my ($what, $text, $ns) = @_;
-	my %factor = (ns => 1, us => 1e3, ms => 1e6, s => 1e9);
-	my ($number, $unit) = $text =~ /^([\d.]+)(?: (ns|us|ms|s))?$/ or return wrong("$what: $text");
-	my $digit = ($number =~ /\.(\d+)$/ ? 10 ** -length $1 : 1) * $factor{$unit // 's'};
-
-	wrong("$what: $text, not $ns ns") if abs($number * $factor{$unit // 's'} - $ns) > $digit / 2 + 1;
-}
+my $complete = $incomplete ? qr/; $incomplete stalls? (?:is|are) incomplete \(/ : @stalls ? qr/, all stalls complete/ : qr/(?:;|$)/;
+wrong("lost $lost, incomplete $incomplete: $losses")
+	unless $losses =~ ($lost ? qr/^(?:(?:at least )?\d+ )?records? (?:was|were) lost$complete/ : qr/^no records lost$complete/);
 
 my $pressure = $end->{pressure};
-if (@lines && $lines[0] =~ /^memory pressure|\bmemory wait(?:s? of|$)/) {
+if (@lines && $lines[0] =~ /^(?:memory pressure|waits for memory)/) {
 	my $line = my $whole = shift @lines;
 
 	if ($pressure) {
 		my $some = $pressure->{after}{some_total_ns} - $pressure->{before}{some_total_ns};
 
-		if ($line =~ s/^memory pressure by the kernel's own count \(PSI\): (\S+(?: \w+)?) of (\S+ s), (\d+) %(?:; |$)//) {
+		if ($line =~ s/^memory pressure by the kernel's own count \(PSI\): ($duration) of ([\d.]+) s, ([\d.]+) %(?:; |$)//) {
 			my ($time, $looked, $percent) = ($1, $2, $3);
 
 			duration_is('PSI', $time, $some);
-			wrong("not the time of the head: $whole") if $first !~ / in \Q$looked\E(?:;|$)/;
-			wrong("$percent %: $whole")
-				if abs($percent - $some / 1e7 / ($looked =~ s/ s//r)) > 0.6;
+			wrong("not the time of the head: $whole") if $first !~ / in \Q$looked\E s(?: on |:|$)/;
+			wrong("$percent %: $whole") if abs($percent - $some / 1e7 / $looked) > 0.1;
 		} else {
 			wrong("no memory pressure: $whole");
 		}
 	}
 	if ($waits && !$waits->{count}) {
-		wrong("there is none: $whole") if $line ne 'no memory wait';
+		wrong("there is none: $whole") if $line ne 'waits for memory: none';
 	} elsif ($waits) {
 		my $number = $waits->{count} - $waits->{long_count};
-		my $parts = $waits->{in_progress} ? "; of $waits->{in_progress} only a part is in the run" : '';
+		my @reasons = sort { short_ns($b) <=> short_ns($a) } @{$waits->{reasons}};
+		my $why = join ', ', map { wait_reason_title($_->{reason}) . ' ' . duration_of(short_ns($_)) }
+			grep { $_ && short_ns($_) } @reasons[0, 1];
+		my $parts = $waits->{in_progress} ? "; $waits->{in_progress} " . ($waits->{in_progress} == 1 ? 'was' : 'were') .
+			' in progress when the run began or ended' : '';
+		my $ones = $number == 1 ? 'one' : 'ones';
 
-		if ($line =~ /^(\S+(?: \w+)?) in (\d+) memory waits? of \Q$threshold\E or more, (\S+(?: \w+)?) in (\d+) shorter ones?\Q$parts\E$/) {
-			duration_is('long waits', $1, $waits->{long_ns});
-			wrong("$2 waits, not $waits->{long_count}: $whole") if $2 != $waits->{long_count};
-			duration_is('shorter waits', $3, short_ns($waits));
-			wrong("$4 waits, not $number: $whole") if $4 != $number;
-		} else {
-			wrong("no memory waits: $whole");
-		}
+		$why = " ($why)" if $why ne '';
+		my $should = 'waits for memory: ' . duration_of($waits->{long_ns}) . ' in these stalls, ' .
+			duration_of(short_ns($waits)) . " in $number shorter $ones$why$parts";
+		wrong("not '$should': $whole") if $line ne $should;
 	}
 } elsif ($pressure || $waits) {
 	wrong('no line of memory pressure');
@@ -210,118 +291,143 @@ sub block {
 	return @block;
 }
 
+# Who had the CPUs: by the stalls, with shares of the time that they waited for one.
+sub had_cpu {
+	my ($row, $more, $waited) = @_;
+	my $share = sub { sprintf '%s %.0f %%', $_[0], 100 * $_[1] / $waited };
+	my $unknown = delete $had{'not recorded'} // 0;
+	my @had = sort { $had{$b} <=> $had{$a} || $a cmp $b } keys %had;
+	my %in_json = map { ($_->{idle} ? 'nobody (idle)' : $_->{task}) => $_->{total_ns} } @{$end->{stalls}{had_cpu}};
+
+	wrong("$row: not the time of those who had the CPUs") if sum0(values %had) + $unknown != $waited;
+	wrong("JSON: $_ had $in_json{$_} ns, by the stalls ", $had{$_} // 'none')
+		for grep { $in_json{$_} != ($had{$_} // -1) } keys %in_json;
+	splice @had, 3 if @had > 3;
+	my @shares = map { $share->($_, $had{$_}) } grep { $had{$_} >= int($waited / 100) } @had;
+
+	push @shares, $share->('not recorded', $unknown) if $unknown && $unknown >= int($waited / 100);
+	wrong("not 'had it: ", join(', ', @shares), "': $row") if $more ne 'had it: ' . join ', ', @shares;
+}
+
+# rows_are(ROWS, TIMES, PLACES, MOST): as many rows as TIMES has, most time first, each with its places
+sub rows_are {
+	my ($rows, $times, $places, $most) = @_;
+	my @names = sort { $times->{$b} <=> $times->{$a} } grep { $times->{$_} } keys %$times;
+	my %left = %$times;
+
+	splice @names, $most if @names > $most;
+	for my $next (@names) {
+		my $row = shift @$rows // '';
+		my ($name, $ms, $percent, $more) = $row =~ /^  (\S.*?) +(\d[\d.]*) +(\d+)(?:   (\D.*))?$/;
+
+		if (!defined $name) {
+			wrong("not the row of $next: $row");
+			next;
+		}
+		$name =~ s/^of these in //;
+		my $ns = delete $left{$name} // -1;
+
+		wrong("not $next: $row") if $ns != $times->{$next};
+		ms_is($name, $ms, $ns);
+		wrong("$name: $percent %, by the stalls ", 100 * $ns / sum0(@times))
+			if abs($percent - 100 * $ns / sum0(@times)) > 0.5 + 1e-9;
+		wrong(length $row, " columns: $row") if length $row > MOST_COLUMNS;
+		if ($name eq $title{cpu_wait}) {
+			had_cpu($row, $more // '', $ns);
+			next;
+		}
+		my @shown = map { /^(.*) (\S+)$/ } split /, /, $more // '';
+		my $parts = $places->{$name} // {};
+		my @largest = grep { $parts->{$_} && $parts->{$_} >= int(sum0(@times) / 100) }
+			sort { $parts->{$b} <=> $parts->{$a} } keys %$parts;
+
+		while (my ($part, $time) = splice @shown, 0, 2) {
+			my $largest = shift @largest;
+
+			ms_is("$name: $part", $time, $parts->{$part} // 0);
+			wrong("$name: '$part' is below 1 % of all, or not the next: $row")
+				unless defined $largest && $parts->{$part} == $parts->{$largest};
+		}
+		# A part without room is left out: only the next one tells whether it had.
+		wrong("$name lacks $largest[0]: $row")
+			if @largest && length($row) + length(", $largest[0] 1234") <= MOST_COLUMNS;
+		# Only where the states are not known is something to be done about it.
+		next if $name ne $title{outside} || $end->{off_cpu};
+		my $hint = shift @$rows // '';
+		wrong("no advice below '$row': $hint") if $hint !~ /^    \S.*record with --off-cpu to split it$/;
+	}
+}
+
 if (@stalls) {
 	my @rows = block();
 	my $header = shift @rows;
-	my ($percents, $before) = (0);
-	my ($who) = map { /^  waiting for a CPU, who had it: (.*)$/ } @rows;
 
-	@rows = grep { !/ who had it: / } @rows;
-	wrong("not who had the CPU, of $had{''} ns: ", $who // '') if !$had{''} != !defined $who;
-	for (split /(?:,|;) /, $who // '') {
-		my ($name, $percent) = /^(.*) (\d+) %$/;
-		my $ns = delete $had{$name};
-
-		wrong("who had the CPU: $_, and not ", $ns // 'nothing', " of $had{''} ns")
-			if !$ns || abs($ns * 100 / $had{''} - $percent) > 0.5;
-		wrong("who had the CPU: more had $_ than before $name")
-			for grep { !/^(?:not recorded)?$/ && $had{$_} > $ns } $name eq 'not recorded' ? () : keys %had;
+	wrong("not the header of why: $header") unless $header =~ /^why +ms +%$/;
+	if ($end->{off_cpu}) {
+		rows_are(\@rows, \%in_state, \%places, scalar keys %in_state);
+		delete $went{$title{outside}};
+		wrong("not 'of these': $_") for grep { !/^  of these in / } @rows;
 	}
-
-	wrong("not the header of where it went: $header") unless $header =~ /^where it went +ms +%$/;
-	for (@rows) {
-		if (!/^  (\S.*?) +(\d[\d.]*) +(\d+)(?:   (\D.*))?$/) {
-			wrong("no row of where it went: $_");
-			next;
-		}
-		my ($name, $ms, $percent, $more) = ($1, $2, $3, $4 // '');
-		my $ns = delete $went{$name};
-		my @shown = map { /^(.*) (\S+)$/ } split /, /, $more;
-
-		if (!$ns) {
-			wrong("no stall was in '$name', or the row is there twice: $_");
-			next;
-		}
-		ms_is($name, $ms, $ns);
-		wrong("$name: $percent %, by the stalls ", 100 * $ns / sum0(@times))
-			if abs($percent - 100 * $ns / sum0(@times)) >= 1;
-		$percents += $percent;
-		wrong("not in order: $_") if defined $before && $ns > $before;
-		$before = $ns;
-		if (my $parts = $parts{$name}) {
-			my @largest = grep { $parts->{$_} * 100 >= sum0(@times) }
-				sort { $parts->{$b} <=> $parts->{$a} } keys %$parts;
-
-			while (my ($part, $time) = splice @shown, 0, 2) {
-				my $largest = shift @largest;
-
-				ms_is("$name: $part", $time, $parts->{$part} // 0);
-				wrong("$name: '$part' is below 1 % of all, or not the next: $more")
-					unless defined $largest && $parts->{$part} == $parts->{$largest};
-			}
-			# What has no room is left out: only the next one tells whether it had.
-			wrong("$name lacks $largest[0]: $more")
-				if @largest && length($_) + length(", $largest[0] 1234") <= MOST_COLUMNS;
-		}
-		wrong(length, ' columns: ', $_) if length > MOST_COLUMNS;
-	}
-	wrong("where it went lacks $_") for grep { $went{$_} } keys %went;
-	wrong("where it went: $percents %") unless $percents == 100;
+	rows_are(\@rows, \%went, \%parts, $end->{off_cpu} ? ROWS : scalar keys %went);
+	wrong("rows too many: $_") for @rows;
 }
 
-if ($waits && $waits->{count}) {
-	my @rows = block();
-	my $header = shift @rows;
-	my @reasons = sort { $b->{total_ns} <=> $a->{total_ns} } @{$waits->{reasons}};
+sub main_causes {
+	my ($of) = @_;
+	my $whole = sum0(values %$of);
+	my @causes = sort { $of->{$b} <=> $of->{$a} || $cause_order{$a} <=> $cause_order{$b} } keys %$of;
 
-	wrong("not the header of memory waits: $header")
-		unless $header =~ /^memory waits +ms +number +short \(ms\) +number$/;
-	splice @reasons, REASONS if @reasons > REASONS;
-	for my $reason (@reasons) {
-		my $name = wait_reason_title($reason->{reason});
-		my $row = shift @rows // '';
-
-		if ($row !~ /^  \Q$name\E +(\S+) +(\d+) +(\S+) +(\d+)$/) {
-			wrong("not the row of $name: $row");
-			next;
-		}
-		ms_is("waits: $name", $1, $reason->{total_ns});
-		ms_is("short waits: $name", $3, short_ns($reason));
-		wrong("$name: $2 and $4 waits: $row") if $2 != $reason->{count} ||
-			$4 != $reason->{count} - $reason->{long_count};
-	}
-	wrong("rows too many: $_") for @rows;
+	return join ', ', map { sprintf '%s %.0f %%', $_ eq 'mixed' ? 'several causes' : $title{$_}, 100 * $of->{$_} / $whole }
+		grep { defined && $of->{$_} >= $whole / 100 } @causes[0, 1];
 }
 
 if (%of_task || %of_cgroup) {
 	my @rows = block();
-	for (['cgroup', \%of_cgroup], ['task', \%of_task]) {
+	my (%names, %cost);
+
+	for ([who => \%of_cgroup], [task => \%of_task]) {
 		my ($title, $of) = @$_;
-		my %cost = map { $_ => sum0(@{$of->{$_}}) + short_ns($waits_of{$_}) } keys %$of;
-		my @names = sort { $cost{$b} <=> $cost{$a} } keys %$of;
+
+		$cost{$title}{$_} = sum0(@{$of->{$_}}) + short_ns($waits_of{$_}) for keys %$of;
+		$names{$title} = [sort { $cost{$title}{$b} <=> $cost{$title}{$a} } keys %$of];
+	}
+	# Tasks are left out where each is alone in its cgroup.
+	my @top = @{$names{who}}[0 .. min(ROWS, scalar @{$names{who}}) - 1];
+	my $each = @top && !grep { ($cost{task}{$names{task}[$_] // ''} // -1) != $cost{who}{$top[$_]} } 0 .. $#top;
+
+	for ([who => \%of_cgroup], [task => \%of_task]) {
+		my ($title, $of) = @$_;
+		my @names = @{$names{$title}};
 		my $all = @names;
 
 		splice @names, ROWS if @names > ROWS;
-		next unless @names;
+		next if !@names || $title eq 'task' && $each;
+		my $from = $title eq 'who' && grep { $pages_of{$_} } @names;
 		$title .= ' (' . ROWS . " of $all)" if $all > ROWS;
-		my $header = shift @rows;
-		my $more = $waits ? qr/ +waits/ : '';
+		my $header = shift @rows // '';
+		my $more = $waits ? qr/ +short waits/ : '';
+		my $reclaimed = $from ? qr/ +reclaimed from/ : '';
 		wrong("not the header of $title: $header")
-			unless $header =~ /^\Q$title\E +stalls +total +p99 +max$more   \(ms\)$/;
+			unless $header =~ /^\Q$title\E +stalls +total +max$more   main cause$reclaimed$/;
+		my $column = index $header, 'main cause';
 		for my $name (@names) {
 			my @their = @{$of->{$name}};
 			my $row = shift @rows // '';
-			my $shown = $title =~ /^cgroup/ ? $name =~ s/.*\/(?=.)//r : $name;
+			my $shown = $title =~ /^who/ ? $name =~ s/.*\/(?=.)//r : $name;
+			my $causes = @their ? main_causes($causes_of{$name}) : '';
+			my $pages = $title =~ /^who/ && $pages_of{$name};
+			my @from = sort { $pages->{$b} <=> $pages->{$a} } keys %{$pages || {}};
+			my @short = $waits ? duration_of(short_ns($waits_of{$name})) : ();
+			my @cells = (scalar @their, duration_of(sum0(@their)), duration_of(max(@their) // 0), @short);
 
-			if ($row !~ /^  \Q$shown\E +(\d+) +(\S+) +(\S+) +(\S+?)(?: +(\S+))?$/ || !$waits != !defined $5) {
-				wrong("not the row of $name: $row");
-				next;
-			}
-			wrong("$name: $1 stalls, not ", scalar @their) unless $1 == @their;
-			ms_is("$name: waits", $5, $waits_of{$name}{total_ns}) if $waits;
-			ms_is("$name: total", $2, sum0(@their));
-			percentile_is("$name: p99", $3, 99, @their) if @their;
-			ms_is("$name: max", $4, max(@their) // 0);
+			splice @from, 2 if @from > 2;
+			my $last = join ', ', map { $_ eq $name ? 'itself' : s/.*\/(?=.)//r } @from;
+			my $should = join ' +', map { quotemeta } grep { $_ ne '' } $shown, @cells, $causes, $last;
+
+			wrong("not the row of $name, $should: $row") unless $row =~ /^  $should$/;
+			wrong("not below the header: $row") if $causes ne '' && index($row, $causes) != $column;
+			wrong("not below the header: $row")
+				if $last ne '' && substr($row, index $header, 'reclaimed from') ne $last;
 		}
 	}
 	wrong("rows too many: $_") for @rows;
@@ -331,7 +437,7 @@ if (@stalls) {
 	my @rows = block();
 	my ($worst) = sort { $b->{duration_ns} <=> $a->{duration_ns} } @stalls;
 	my $task = $worst->{task};
-	my $when = defined $worst->{time} ? $worst->{time} =~ s/\.(\d{3})\d{6}Z$/.$1Z/r :
+	my $when = defined $worst->{time} ? $worst->{time} =~ s/.*T(.*\.\d{3})\d{6}Z$/$1Z/r :
 		   sprintf '%d.%06d', $worst->{ts_ns} / 1e9, $worst->{ts_ns} / 1e3 % 1e6;
 	my $where = defined $task->{cgroup} ? ' in ' . $task->{cgroup} =~ s/.*\/(?=.)//r : '';
 	my $order = defined $worst->{order} ? ", order $worst->{order}" : '';
@@ -340,18 +446,16 @@ if (@stalls) {
 	$irq .= " of $task->{process}-$task->{pid}"
 		if defined $task->{process} && ($task->{pid} // $task->{tid}) != $task->{tid};
 
-	if ($rows[0] =~ /^worst: \Q$when $task->{name}-$task->{tid}$irq$where\E, (\S+) ms\Q$order\E$/) {
-		ms_is('the worst', $1, $worst->{duration_ns});
-	} else {
-		wrong("not the worst, $when $task->{name}-$task->{tid}$where$order: $rows[0]");
-	}
-	wrong('why the worst was slow is not one line') unless @rows == 2 && $rows[1] =~ /^  \S/;
+	my $should = "longest: $when $task->{name}-$task->{tid}$irq$where, " . duration_of($worst->{duration_ns}) . "$order: ";
+
+	wrong("not '$should': $rows[0]") if index $rows[0], $should;
+	wrong('why the longest was slow is not in its line') unless @rows == 1 && length $rows[0] > length $should;
 }
 
 my @last = block();
-my ($threads) = grep { /^background: / } @last;
+my ($threads) = grep { /^background / } @last;
 wrong("no line of a shrinker: $_")
-	for grep { !/^background: |^ {0,2}\S.* : total time = |^no shrinker ran$/ } @last;
+	for grep { !/^background |^ {0,2}\S.* : total time = |^no shrinker ran$/ } @last;
 
 # What to do is that of the form json, which remedies.test holds against the stalls.
 my $waited = sum0(@times) + short_ns($waits);
@@ -366,12 +470,12 @@ if (!@background) {
 } elsif (!defined $threads) {
 	wrong('no kernel thread is named');
 } else {
-	for my $part (split /; /, $threads =~ s/^background: //r) {
-		my ($name, $runs, $ms) = $part =~ /^(\S+) (\d+) runs?, (\S+) ms$/ or wrong("no thread: $part"), next;
+	for my $part (split /; /, $threads =~ s/^background \(nobody waited\): //r) {
+		my ($name, $runs, $ms) = $part =~ /^(\S+) (\d+) runs?, ($duration)$/ or wrong("no thread: $part"), next;
 		my $their = delete $of_thread{$name} // [];
 
 		wrong("$name: $runs runs, not ", scalar @$their) unless $runs == @$their;
-		ms_is($name, $ms, sum0(@$their));
+		duration_is($name, $ms, sum0(@$their));
 	}
 	wrong("the kernel thread $_ is missing") for keys %of_thread;
 }

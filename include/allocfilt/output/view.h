@@ -48,6 +48,7 @@ struct overflow {
 struct summary_view {
 	const struct options *options;
 	const struct plan *plan;
+	const struct data_source *source; /* NULL: nothing is known of the machine */
 	struct resolver *resolver;
 	struct summary *summary;
 	struct units *units;		       /* NULL: not counted, as nobody asks */

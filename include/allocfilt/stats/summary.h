@@ -19,6 +19,7 @@
 #define SUMMARY_KERNEL_MAX    32
 #define SUMMARY_RUNNERS_MAX   128
 #define SUMMARY_IDLE	      1
+#define SUMMARY_RECLAIMED_MAX 256
 #define SHRINKERS_MAX	      256 /* callbacks: several times as many as a kernel has */
 #define SUMMARY_LONGEST_MAX   10
 
@@ -29,6 +30,8 @@ enum summary_table {
 	SUMMARY_TASKS,
 	SUMMARY_KERNEL_THREADS,
 	SUMMARY_RUNNERS, /* of struct ranked alone */
+	/* of struct ranked alone: see summary_reclaimed() */
+	SUMMARY_RECLAIMED,
 	/* of struct shrinker_total: all slab pairs, slow or not */
 	SUMMARY_SHRINKERS,
 	SUMMARY_SUPERBLOCKS, /* of the callback that all of them share */
@@ -40,7 +43,8 @@ struct summary_total {
 	uint64_t function;    /* address; 0: the pairs of a role, or no function */
 	int role;	      /* of a function: enum role, or ROLE_NONE */
 	struct latency latency;
-	struct waits waits; /* of a task or cgroup */
+	struct waits waits; /* of a task or cgroup, as the next */
+	struct cause_sum causes[CAUSES];
 };
 
 /* The total of a superblock goes when another one has its place, and is in its callback's alone. */
@@ -112,6 +116,17 @@ const struct ranked *summary_had_cpu_at(const struct summary *summary, size_t ra
 
 /** summary_had_cpu_unknown - ns that tasks waited for a CPU, and who had it is not recorded */
 uint64_t summary_had_cpu_unknown(const struct summary *summary);
+
+/**
+ * summary_reclaimed - the cgroups whose memory the stalls of a cgroup reclaimed, most pages first
+ * @cgroup: of SUMMARY_CGROUPS
+ * @rank: 0 for the first; moved behind the one that is returned
+ *
+ * Of the result, name is the path of the reclaimed cgroup and total a number of pages. A stall counts
+ * for the one cgroup that it names. Returns NULL after the last.
+ */
+const struct ranked *summary_reclaimed(const struct summary *summary,
+				       const struct summary_total *cgroup, size_t *rank);
 
 /** summary_count - entries of a table */
 size_t summary_count(const struct summary *summary, enum summary_table which);
