@@ -97,7 +97,7 @@ const struct key keys[] = {
 	  .units = &quantity_long_time, BOUNDS(SECOND / 10, INT64_MAX),
 	  .allowed = "allowed: a whole number of seconds from 1 (10, 10s), or with ms, m or h, "
 		     "from 100ms",
-	  .argument = "TIME", .help = "summarize each interval; ms s m h, a bare number is s" },
+	  .argument = "TIME", .help = "a line for each interval; ms s m h, a bare number is s" },
 	{ "top", "--top", KEY_NUMBER, KEY_FILE, TRACES, FIELD(top), "10", NUMBER(1, 128),
 	  .argument = "N",
 	  .help = "name N tasks and cgroups in the summary, or call sites and processes of account" },

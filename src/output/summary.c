@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "allocfilt/names/shrinkers.h"
 #include "allocfilt/output/facts.h"
@@ -18,8 +19,10 @@
 #define NAME_COLUMNS_MAX 40  /* a longer one moves the rest of its row */
 #define SHARE_COLUMNS	 110 /* of a row of why: parts without room are left out */
 #define CAUSES_SHOWN	 2   /* of a row, and cgroups whose memory was reclaimed */
+#define LINE_CAUSE	 66  /* column of the cause in an interval's line */
 #define RUNNERS_SHOWN	 3   /* of those who had the CPU */
 #define TIME_ZONE	 29  /* where the zone begins in a time with nanoseconds */
+#define SCREEN_LINES	 24  /* where none of a terminal are known */
 
 #define MS "%" PRIu64 ".%06" PRIu64 " ms"
 
@@ -853,5 +856,38 @@ int summary_text(struct writer *writer, const struct summary_view *view)
 		put_why(writer, view, STALLS_BACKGROUND, "background: why");
 		put_functions(writer, view);
 	}
+	return writer_flush(writer);
+}
+
+int summary_line(struct writer *writer, const struct summary_view *view, unsigned int *lines)
+{
+	const struct latency *latency = &summary_stalls(view->summary, STALLS_WAITING)->latency;
+	enum summary_table kind =
+		summary_count(view->summary, SUMMARY_CGROUPS) ? SUMMARY_CGROUPS : SUMMARY_TASKS;
+	const struct summary_total *waiter = summary_at(view->summary, kind, 0);
+	struct winsize size = { .ws_row = 0 };
+	char time[TEXT_TIME_MAX];
+	bool known = resolver_time(view->resolver, view->ts, time);
+	struct line line, text;
+
+	ioctl(writer_fd(writer), TIOCGWINSZ, &size);
+	if (!((*lines)++ % ((size.ws_row > 1 ? size.ws_row : SCREEN_LINES) - 1)))
+		line_write(writer, "%-12.10s%8s%9s%9s%9s  %-*s main cause", known ? time : "time",
+			   "stalls", "waited", "median", "longest", NAME_COLUMNS, "who");
+	line_clear(&line);
+	line_add(&line, "%-12.12s%8" PRIu64, known ? strchr(time, 'T') + 1 : time, latency->count);
+	if (latency->count) {
+		line_add_duration(&line, 9, latency->total);
+		line_add_duration(&line, 9, latency_percentile(latency, 50));
+		line_add_duration(&line, 9, latency->max);
+	}
+	if (latency->count && waiter) {
+		waiter_name(&text, writer, view, kind, waiter);
+		line_add(&line, "  %s", text.text);
+		line_pad(&line, LINE_CAUSE - 1);
+		main_cause(&text, waiter, 1);
+		line_add(&line, " %s", text.used ? text.text : "short waits");
+	}
+	line_put(&line, writer);
 	return writer_flush(writer);
 }

@@ -27,6 +27,7 @@ struct interval {
 	struct summary *summary;    /* NULL: there are no intervals */
 	bool begun;		    /* a record has the very time at which it began */
 	bool had_events_off;	    /* in it */
+	unsigned int lines;	    /* that were printed, of one for each interval */
 	struct summary_view before; /* when it began; its time is that of the trace clock */
 };
 
@@ -210,8 +211,8 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 	*view = (struct summary_view){
 		.options = pipeline->options,
 		.plan = pipeline->plan,
-		.resolver = pipeline->resolver,
 		.source = pipeline->source,
+		.resolver = pipeline->resolver,
 		.summary = pipeline->summary,
 		.units = pipeline->units,
 		.shrinker_names = resolver_superblocks(pipeline->resolver),
@@ -286,7 +287,12 @@ static int show_interval(struct pipeline *pipeline, uint64_t ts)
 	view.ts = ts;
 	view.cost.had_events_off = pipeline->interval.had_events_off;
 	view.pressure_before.known = false; /* it is the run's */
-	ret = summary_text(pipeline->output->setup.writer, &view);
+	if (options_on_command_line(pipeline->options, "summary") &&
+	    pipeline->options->summary == SUMMARY_SHORT)
+		ret = summary_text(pipeline->output->setup.writer, &view);
+	else
+		ret = summary_line(pipeline->output->setup.writer, &view,
+				   &pipeline->interval.lines);
 	begin_interval(pipeline, ts);
 	return ret;
 }

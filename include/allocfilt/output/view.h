@@ -97,4 +97,10 @@ bool view_pressure(const struct summary_view *view, enum summary_table kind, siz
 /** summary_text - the summary for people, a blank line first; 0 or -errno of the writer */
 int summary_text(struct writer *writer, const struct summary_view *view);
 
+/**
+ * summary_line - an interval in one line, as vmstat(8) has it: its end, the stalls, who waited most and why
+ * @lines: of this kind so far; a heading comes first, and again with each screen of them
+ */
+int summary_line(struct writer *writer, const struct summary_view *view, unsigned int *lines);
+
 #endif
