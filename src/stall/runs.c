@@ -26,28 +26,27 @@ void runs_destroy(struct runs *runs)
 
 void runs_lost(struct runs *runs, uint16_t place)
 {
-	if (runs->newest && runs_at(runs, runs->newest[place]))
-		runs->ring[runs->newest[place] % runs->size].tid = RUN_UNKNOWN;
+	struct run *run = runs->newest ? runs_at(runs, runs->newest[place]) : NULL;
+
+	if (run)
+		run->tid = RUN_UNKNOWN;
 }
 
 void runs_switch(struct runs *runs, uint16_t place, const struct record *record)
 {
-	const struct run *before = runs_at(runs, runs->newest[place]);
-	struct run *run = &runs->ring[runs->next % runs->size];
-	const char *name = (const char *)record->raw + record->sched.name;
-	/* The idle task of a CPU has its number in its name: "swapper/0". */
-	size_t room = record->sched.tid ? sizeof(run->name) - 1 : strlen("swapper");
+	struct run *before = runs_at(runs, runs->newest[place]);
+	struct run *run = &runs->ring[runs->next & (runs->size - 1)];
 
 	if (place == runs->nr_cpus)
 		return;
 	/* The switch to the task that leaves now was lost. */
 	if (before && before->tid != record->tid)
-		runs_lost(runs, place);
+		before->tid = RUN_UNKNOWN;
 	run->start = record->ts;
 	run->before = runs->newest[place];
 	run->tid = record->sched.name ? record->sched.tid : RUN_UNKNOWN;
-	memset(run->name, 0, sizeof(run->name));
 	if (record->sched.name)
-		memcpy(run->name, name, strnlen(name, room));
+		memcpy(run->name, (const char *)record->raw + record->sched.name,
+		       sizeof(run->name));
 	runs->newest[place] = runs->next++;
 }

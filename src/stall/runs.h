@@ -20,7 +20,7 @@ struct run {
 	uint64_t start;	 /* ns */
 	uint32_t before; /* number of the run before it on its CPU */
 	int32_t tid;	 /* 0: the CPU was idle; RUN_UNKNOWN: not all of it was recorded */
-	char name[RECORD_COMM_SIZE]; /* all zeros after its end; "swapper" of all idle tasks */
+	char name[RECORD_COMM_SIZE]; /* as the kernel wrote it: any bytes may follow its end */
 };
 
 struct runs {
@@ -44,9 +44,9 @@ static inline uint16_t runs_cpu(const struct cpu_list *cpus, int cpu)
 }
 
 /** runs_at - a run that the ring still knows; NULL: it does not, or there was none */
-static inline const struct run *runs_at(const struct runs *runs, uint32_t number)
+static inline struct run *runs_at(const struct runs *runs, uint32_t number)
 {
-	return runs->next - number <= runs->size ? &runs->ring[number % runs->size] : NULL;
+	return runs->next - number <= runs->size ? &runs->ring[number & (runs->size - 1)] : NULL;
 }
 
 /**

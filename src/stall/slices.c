@@ -73,7 +73,9 @@ void slices_add_runners(const struct runs *runs, const struct log_off_cpu *off_c
 			.state = STATE_WAITED,
 			.ns = end - start,
 		};
-		memcpy(runner.name, run->name, sizeof(runner.name));
+		/* The idle task of a CPU has its number in its name: "swapper/0". */
+		memcpy(runner.name, run->name,
+		       strnlen(run->name, run->tid ? sizeof(run->name) - 1 : strlen("swapper")));
 		slices_add(slices, count, &runner);
 	}
 }

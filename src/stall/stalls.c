@@ -775,7 +775,7 @@ static struct log_task *task_of_thread(struct stalls *stalls, int tid)
 }
 
 /* Between the two switches of a task it is off its CPU; @state: until it is woken */
-static int log_switch(struct stalls *stalls, const struct record *record, int tid,
+static int log_switch(struct stalls *stalls, const struct record *record, uint16_t cpu, int tid,
 		      enum phase_state state, struct log_task **task)
 {
 	struct log_entry *entry;
@@ -787,14 +787,14 @@ static int log_switch(struct stalls *stalls, const struct record *record, int ti
 	if (ret)
 		return ret;
 	*log_off_cpu(entry) = (struct log_off_cpu){
-		.cpu = runs_cpu(&stalls->cpus, record->cpu),
+		.cpu = cpu,
 		.state = state,
 	};
 	(*task)->off_cpu = entry;
 	return 0;
 }
 
-static int leave_cpu(struct stalls *stalls, const struct record *record)
+static int leave_cpu(struct stalls *stalls, const struct record *record, uint16_t cpu)
 {
 	uint64_t prev_state = record->sched.prev_state;
 	struct log_task *task;
@@ -807,7 +807,7 @@ static int leave_cpu(struct stalls *stalls, const struct record *record)
 		task = task_of_thread(stalls, record->tid);
 		return task && !task->nr_slow ? forget_task(stalls, task) : 0;
 	}
-	return log_switch(stalls, record, record->tid,
+	return log_switch(stalls, record, cpu, record->tid,
 			  prev_state & PREV_UNINTERRUPTIBLE ? STATE_BLOCKED :
 			  prev_state & PREV_ASLEEP	    ? STATE_SLEPT :
 							      STATE_WAITED,
@@ -819,6 +819,7 @@ int stalls_sched(struct stalls *stalls, const struct record *record)
 	struct runs *runs = &stalls->walk.runs;
 	struct log_task *task = NULL;
 	struct log_off_cpu *off_cpu;
+	uint16_t cpu;
 	int ret = 0;
 
 	switch (stalls->walk.plan->events[record->event].id) {
@@ -836,18 +837,19 @@ int stalls_sched(struct stalls *stalls, const struct record *record)
 		break;
 	case EVENT_SCHED_SWITCH:
 		stalls->sched.switches++;
-		ret = leave_cpu(stalls, record);
+		cpu = runs_cpu(&stalls->cpus, record->cpu);
+		ret = leave_cpu(stalls, record, cpu);
 		/* The task that comes was off its CPU before, also where that was not recorded. */
 		task = task_of_thread(stalls, record->sched.tid);
 		if (!ret && record->sched.tid && (!task || !task->off_cpu))
-			ret = log_switch(stalls, record, record->sched.tid, STATE_OFF, &task);
+			ret = log_switch(stalls, record, cpu, record->sched.tid, STATE_OFF, &task);
 		if (!ret && task) {
 			off_cpu = log_off_cpu(task->off_cpu);
 			off_cpu->came = record->ts;
 			off_cpu->run = runs->newest[off_cpu->cpu];
 			task->off_cpu = NULL;
 		}
-		runs_switch(runs, runs_cpu(&stalls->cpus, record->cpu), record);
+		runs_switch(runs, cpu, record);
 		break;
 	default:
 		break;
