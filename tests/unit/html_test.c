@@ -195,7 +195,7 @@ UNIT_TEST(test_none)
 	text_has(text, "no stall of 134 us or more");
 	text_has(text, "\"width_ns\":1000000,\"counts\":[0,0,");
 	text_has(text, "\"type\":\"flame\",\"schema\":4,\"below\":[]}");
-	assert_int_equal(count_in(text, "\"duration_ns\""), 0);
+	assert_int_equal(count_in(text, "\"type\":\"stall\""), 0);
 }
 
 UNIT_TEST_MAIN(NULL, NULL)
