@@ -201,7 +201,7 @@ int main(int argc, char **argv)
 	log_open();
 	ret = options_parse(&options, argc, argv,
 			    options_is(argc, argv, "account") ? account_form_names() :
-			    options_is(argc, argv, "diff")    ? diff_form_names() :
+			    options_is(argc, argv, "diff")    ? diff_forms :
 								output_form_names(),
 			    &failure);
 	if (!ret && (options.task == TASK_RUN || options.task == TASK_ACCOUNT ||

@@ -52,12 +52,7 @@ struct diff {
 	struct diff_row rows[DIFF_ROWS];
 };
 
-const char *const *diff_form_names(void)
-{
-	static const char *const names[] = { "text", "json", NULL };
-
-	return names;
-}
+const char *const diff_forms[] = { "text", "json", NULL };
 
 /* ---- reading ---- */
 
@@ -201,10 +196,9 @@ static void put_json_row(struct json *json, const struct diff_row *row)
 {
 	json_open(json, NULL, '{');
 	json_string(json, "key", row->key);
-	if (row->known[0])
-		json_number(json, "a", row->value[0]);
-	if (row->known[1])
-		json_number(json, "b", row->value[1]);
+	for (int side = 0; side < 2; side++)
+		if (row->known[side])
+			json_number(json, side ? "b" : "a", row->value[side]);
 	json_close(json, '}');
 }
 

@@ -86,12 +86,12 @@ static bool is_longest(struct longest *longest, uint64_t ns)
 
 	if (longest->known)
 		return ns > least || (ns == least && longest->equal && longest->equal--);
-	if (place == longest->most && ns <= least)
-		return false;
-	if (place == longest->most)
-		place--;
-	else
+	if (place < longest->most)
 		longest->count++;
+	else if (ns <= least)
+		return false;
+	else
+		place--;
 	for (; place && longest->ns[place - 1] < ns; place--)
 		longest->ns[place] = longest->ns[place - 1];
 	longest->ns[place] = ns;

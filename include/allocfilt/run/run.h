@@ -60,8 +60,7 @@ int replay_run(const struct run_context *run, struct failure *failure);
  */
 int diff_run(const struct run_context *run, struct failure *failure);
 
-/** diff_form_names - its forms, NULL ends; the first is the default */
-const char *const *diff_form_names(void);
+extern const char *const diff_forms[]; /* NULL ends; the first is the default */
 
 /**
  * verify_run - for --verify, check a capture and print what was found
