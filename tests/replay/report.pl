@@ -119,6 +119,11 @@ sub check_perfetto {
 						 $inside->{cat} eq 'function';
 			push @expected, $inside if $wanted->();
 		}
+		# Its times off the CPU come last.
+		while (@$waiting && $waiting->[0]{cat} eq 'state') {
+			my $inside = shift @$waiting;
+			push @expected, $inside if $wanted->();
+		}
 		push @expected, $event if $wanted->();
 	}
 	for my $event (@events) {
