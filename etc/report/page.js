@@ -286,7 +286,7 @@ function remedies() {
 const edge = (row) => row < HEAT_ROWS - 1 ?
 	duration(HEAT_EDGE * 2 ** row) : `> ${duration(HEAT_EDGE * 2 ** (HEAT_ROWS - 2))}`;
 
-/* Marks at round times. */
+/* Marks at round times, as far right as their labels have room: on a narrow page the late ones have none. */
 function ticks(from, span) {
 	const seconds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200,
 		...[1, 2, 5, 10, 30, 100, 300].map((days) => days * 86400)];
@@ -296,8 +296,8 @@ function ticks(from, span) {
 	const label = (ts) => step < 21600e9 ? clock(ts, decimals) : `${day(ts).slice(5)}${clock(ts, 0).slice(0, 5)}`;
 	const marks = [];
 
-	for (let at = step - (summary.time ? date(from) % 86400e3 * 1e6 : from) % step; at < span; at += step)
-		marks.push(el(at > span * 0.8 ? "span.late" : "span", { "--x": `${100 * at / span}%` }, label(from + at)));
+	for (let at = step - (summary.time ? date(from) % 86400e3 * 1e6 : from) % step; at < span * 0.88; at += step)
+		marks.push(el(at > span * 0.7 ? "span.late" : "span", { "--x": `${100 * at / span}%` }, label(from + at)));
 	return el("div.x", { "aria-hidden": "true" }, marks);
 }
 
@@ -377,7 +377,10 @@ function step_of(data, above) {
 }
 
 function flame_graph() {
-	const root = step_of({ name: "all stalls", total_ns: sum(flame.below, (one) => one.total_ns), below: flame.below });
+	/* With --longest the graphics have these stalls alone, and the summary has all. */
+	const drawn = sum(heat.counts, (count) => count);
+	const whose = drawn === stalls.count ? "all stalls" : `the ${plural(drawn, "longest stall")}`;
+	const root = step_of({ name: whose, total_ns: sum(flame.below, (one) => one.total_ns), below: flame.below });
 	const steps = [], told = el("p.told"), found = el("output.soft");
 	const share = (step) => `${duration(step.total_ns)}, ${percent(step.total_ns, root.total_ns)}`;
 	const whole = el("button", { type: "button", onclick: () => zoom(root) }, "Whole graph");
@@ -477,13 +480,13 @@ function flame_graph() {
 	zoom(root);
 	tell(root);
 	return [el("figure",
-		el("figcaption", "Where the time of all stalls went. The width of a box is its share of the time; the boxes ",
+		el("figcaption", `Where the time of ${whose} went. `, "The width of a box is its share of the time; the boxes ",
 			"below it are its parts. Click a box to zoom."),
 		el("div.tools", whole, el("label", "Search ", el("input", { type: "search", oninput: search })), found),
 		graph, told,
 		el("p.legend", kinds.filter(([kind]) => steps.some((step) => step.kind === kind))
 			.map(([kind, text]) => el("span", el(`i.${kind}`), text)))),
-	details("The flame graph as a table", table("causes", "Where the time of all stalls went",
+	details("The flame graph as a table", table("causes", `Where the time of ${whose} went`,
 		[text_column("phase", (step) => step.label, step_label), time_column("time"), share_column(root.total_ns)],
 		steps.slice(1)))];
 }
@@ -495,7 +498,7 @@ function why_section() {
 	const waits = (stalls.memory_waits || { reasons: [] }).reasons.map((one) => ({ key: one.reason, ...one }));
 	const unknown = stalls.had_cpu_not_recorded_ns || 0;
 	const had = (stalls.had_cpu || []).concat(unknown ? { task: "not recorded", total_ns: unknown } : []);
-	const filtered = Object.keys(run.options).some((key) => /^(pid|comm|cgroup|min-order)$/.test(key));
+	const filtered = Object.keys(run.options).some((key) => /^(pid|comm|cgroup|min-order|cause|from|to)$/.test(key));
 	/* The one file system that has all of a shrinker's time stands for it. */
 	const shrinkers = summary.shrinkers.flatMap((one) =>
 		one.superblocks.length === 1 && one.superblocks[0].total_ns === one.total_ns ?
@@ -512,7 +515,7 @@ function why_section() {
 			[word("main cause"), count_column("stalls"), ...time_and_share], by_time(causes)),
 		table("reasons", "Memory waits by reason, as the kernel's pressure (PSI) counts them",
 			[word("reason"), count_column("waits"), time_column("time"), time_column("in stalls", "long_ns")], waits),
-		table("shrinkers", `Shrinkers${filtered ? " of the whole machine" : ""}, slow or not`,
+		table("shrinkers", `Shrinkers${filtered ? " of all tasks" : ""}, slow or not`,
 			[text_column("shrinker", (row) => row.name, (row) => name(row.name)), count_column("runs"),
 				time_column("total"), time_column("longest", "max_ns")], shrinkers))) : null;
 }
