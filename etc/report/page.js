@@ -19,8 +19,8 @@ const SHADES = 5;	// of the heat map
 /* Keys of phases, parts and states: the title and what it means, as in the manual. */
 const WORDS = {
 	direct_reclaim: ["direct reclaim", "Memory was short, so the task had to free some itself before it got any."],
-	memcg_reclaim: ["memcg reclaim", "The same, because a cgroup was at its limit."],
-	node_reclaim: ["node reclaim", "The same on one NUMA node, before memory of another node is used (vm.zone_reclaim_mode)."],
+	memcg_reclaim: ["memcg reclaim", "The cgroup was at its limit, so the task had to free some of its memory before it got any."],
+	node_reclaim: ["node reclaim", "Memory of one NUMA node was freed before memory of another node was used (vm.zone_reclaim_mode)."],
 	other_reclaim: ["reclaim", "Any other reclaim: by kswapd, by vm.drop_caches, or where its caller is not known."],
 	compaction: ["compaction", "Pages were moved to make a large free block."],
 	memory_high: ["memory.high", "The task's cgroup was above its memory.high, so the task slept or reclaimed before it went back to user space."],
