@@ -234,7 +234,7 @@ static void put_in(const char *cgroup, uint64_t ns)
 
 #define SHORT_OF_MEMORY                                                                            \
 	". Free memory ran out faster than kswapd could free more, so tasks had to free some. "    \
-	"Raise vm.watermark_scale_factor, limit who uses most memory (MemoryHigh=), or add memory."
+	"Raise vm.watermark_scale_factor, limit what uses most memory (MemoryHigh=), or add memory."
 
 /* journalctl -x puts a field into the text of the catalog if it has at most 256 bytes with its name. */
 static void has_remedy(const char *key)

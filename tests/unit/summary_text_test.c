@@ -297,7 +297,7 @@ UNIT_TEST_WITH(test_short, set_up, tear_down)
 		"\n"
 		"next: (84 %) Free memory ran out faster than kswapd could free more, so tasks had to "
 		"free some.\n"
-		"      Raise vm.watermark_scale_factor, limit who uses most memory (MemoryHigh=), or add "
+		"      Raise vm.watermark_scale_factor, limit what uses most memory (MemoryHigh=), or add "
 		"memory.\n"
 		"next: (16 %) The task ran: it cleared pages, spun on a lock, took interrupts, or its "
 		"host was busy.\n"
