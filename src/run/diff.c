@@ -87,6 +87,7 @@ static bool add_objects(struct diff *diff, int side, enum diff_section section, 
 
 	while (at && *at != end) {
 		size_t length = 0;
+		bool quoted = false;
 		int depth = 1;
 
 		at += *at == ',';
@@ -101,8 +102,11 @@ static bool add_objects(struct diff *diff, int side, enum diff_section section, 
 		if (!at)
 			return false;
 		add_value(diff, side, section, key, at);
-		for (; depth && *at; at++)
-			depth += (*at == '{') - (*at == '}');
+		for (; depth && *at; at++) {
+			quoted ^= *at == '"';
+			at += *at == '\\' && at[1];
+			depth += quoted ? 0 : (*at == '{') - (*at == '}');
+		}
 	}
 	return at;
 }
