@@ -21,7 +21,7 @@ const WORDS = {
 	direct_reclaim: ["direct reclaim", "Memory was short, so the task had to free some itself before it got any."],
 	memcg_reclaim: ["memcg reclaim", "The cgroup was at its limit, so the task had to free some of its memory before it got any."],
 	node_reclaim: ["node reclaim", "Memory of one NUMA node was freed before memory of another node was used (vm.zone_reclaim_mode)."],
-	other_reclaim: ["reclaim", "Any other reclaim: by kswapd, by vm.drop_caches, or where its caller is not known."],
+	other_reclaim: ["other reclaim", "Reclaim by kswapd, by vm.drop_caches, or with a caller that is not known."],
 	compaction: ["compaction", "Pages were moved to make a large free block."],
 	memory_high: ["memory.high", "The task's cgroup was above its memory.high, so the task slept or reclaimed before it went back to user space."],
 	oom_killer: ["OOM killer", "A process was chosen and killed."],
@@ -41,7 +41,7 @@ const WORDS = {
 	cpu_wait: ["waiting for a CPU", "The task could run, but others had the CPU."],
 	blocked: ["asleep, uninterruptible", "The task waited for a device or a lock."],
 	slept: ["asleep", "The task slept until something woke it."],
-	off_cpu: ["off the CPU", "The task did not run, and why was not recorded."],
+	off_cpu: ["off the CPU (unknown why)", "The task did not run, and why was not recorded."],
 	mixed: ["nothing is half of it", ""],
 };
 const STATES = ["running", "cpu_wait", "blocked", "slept", "off_cpu"];

@@ -479,16 +479,23 @@ static void json_waiters(struct json *json, const char *key, const struct summar
 	json_close(json, ']');
 }
 
-static void json_remedies(struct json *json, const struct remedies *remedies)
+static void json_remedies(struct json *json, const struct summary *summary)
 {
+	const struct remedies *remedies = &summary_stalls(summary, STALLS_WAITING)->remedies;
+	const struct summary_total *cgroup;
 	const struct remedy *remedy;
 	uint64_t ns;
 
 	json_open(json, "remedies", '[');
 	for (int i = 0; (remedy = remedies_at(remedies, i, &ns)); i++) {
+		cgroup = summary_remedy_cgroup(summary, remedy);
 		json_open(json, NULL, '{');
 		json_string(json, "key", remedy->key);
 		json_number(json, "total_ns", ns);
+		if (cgroup) {
+			json_string(json, "cgroup", cgroup->ranked.name);
+			json_number(json, "cgroup_ns", remedies_ns(&cgroup->remedies, remedy));
+		}
 		json_string(json, "finding", remedy->finding);
 		json_string(json, "look", remedy->look);
 		json_string(json, "change", remedy->change);
@@ -575,7 +582,7 @@ void json_summary(struct writer *writer, const struct summary_view *view)
 	json_functions(&json, view);
 	json_stalls(&json, "stalls", view, STALLS_WAITING);
 	json_stalls(&json, "background", view, STALLS_BACKGROUND);
-	json_remedies(&json, &summary_stalls(summary, STALLS_WAITING)->remedies);
+	json_remedies(&json, summary);
 	json_kept_stall(&json, "most_explained", summary_most_explained(summary), view->resolver);
 	json_kept_stall(&json, "longest", summary_longest(summary, 0), view->resolver);
 	json_waiters(&json, "tasks", view, SUMMARY_TASKS);

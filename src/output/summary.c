@@ -14,7 +14,7 @@
 #define STARS		 40  /* columns of a histogram's bar, as in bcc */
 #define SUPERBLOCKS_MAX	 20  /* lines under a shrinker; the others share one */
 #define SHORT_ROWS	 5   /* of each table in the short form, which has at most 40 lines */
-#define TITLE_COLUMNS	 23  /* of the reasons, at least: those of the states */
+#define TITLE_COLUMNS	 25  /* of the reasons, at least: those of the states */
 #define NAME_COLUMNS	 16  /* of the names of those who waited, at least */
 #define NAME_COLUMNS_MAX 40  /* a longer one moves the rest of its row */
 #define SHARE_COLUMNS	 110 /* of a row of why: parts without room are left out */
@@ -111,9 +111,9 @@ static void put_shrinkers(struct writer *writer, const struct summary_view *view
 	const struct shrinker_total *total =
 		summary_shrinker_at(view->summary, SUMMARY_SHRINKERS, 0);
 
-	put_text(writer, total ? "\n" : "\nno shrinker ran\n");
-	if (total && is_choice(view->options))
-		put_text(writer, "shrinkers, of the whole machine:\n");
+	put_text(writer, !total			  ? "\nno shrinker ran\n" :
+			 is_choice(view->options) ? "\nshrinkers, of the whole machine:\n" :
+						    "\nshrinkers, all runs:\n");
 	for (size_t i = 0; (total = summary_shrinker_at(view->summary, SUMMARY_SHRINKERS, i));
 	     i++) {
 		char name[SHRINKER_LABEL_MAX];
@@ -437,7 +437,7 @@ static void add_had_cpu(struct line *line, const struct writer *writer,
 			break;
 		line_add_text(line, before);
 		line_add_name(line, writer,
-			      runner->id == SUMMARY_IDLE ? "nobody (idle)" : runner->name);
+			      runner->id == SUMMARY_IDLE ? "nobody (waking up)" : runner->name);
 		line_add(line, " %.0f %%", (double)runner->total * 100 / (double)waited);
 	}
 	if (unknown && unknown >= waited / 100)
@@ -445,9 +445,9 @@ static void add_had_cpu(struct line *line, const struct writer *writer,
 			 (double)unknown * 100 / (double)waited);
 }
 
-/* The states of the tasks, or the groups of phases, most time first. @in: before a group's title */
+/* The states of the tasks, or the groups of phases, most time first. */
 static void put_why_rows(struct writer *writer, const struct summary_view *view,
-			 enum stall_side side, bool states, int columns, const char *in)
+			 enum stall_side side, bool states, int columns)
 {
 	const struct phases *phases = &summary_stalls(view->summary, side)->phases;
 	const struct phase_name *names = states ? phase_state_names : phase_group_names;
@@ -459,11 +459,10 @@ static void put_why_rows(struct writer *writer, const struct summary_view *view,
 	while ((row = ranking_next(ns, sizeof(*ns), count, row)) >= 0 && ns[row]) {
 		struct line line;
 
-		/* The rest of each state is outside. */
-		if (*in && (row == PHASE_OUTSIDE || rows++ >= SHORT_ROWS))
-			continue;
+		if (!states && view->has_sched && rows++ >= SHORT_ROWS)
+			break;
 		line_clear(&line);
-		line_add(&line, "  %s%-*s", in, columns - (int)strlen(in), names[row].title);
+		line_add(&line, "  %-*s", columns, names[row].title);
 		add_ms(&line, 9, ns[row]);
 		line_add(&line, "%5.0f", (double)ns[row] * 100 / (double)phases_total(phases));
 		if (states && row == STATE_WAITED && side == STALLS_WAITING)
@@ -472,7 +471,7 @@ static void put_why_rows(struct writer *writer, const struct summary_view *view,
 			add_places(&line, phases, states ? PHASE_GROUPS : row,
 				   states ? row : PHASE_STATES);
 		line_put(&line, writer);
-		if (!states && row == PHASE_OUTSIDE)
+		if (!states && row == PHASE_OUTSIDE && !view->has_sched)
 			line_write(writer, "    nothing that was traced explains it; %s",
 				   view->source && view->source->proc ?
 					   "--off-cpu splits it" :
@@ -480,25 +479,29 @@ static void put_why_rows(struct writer *writer, const struct summary_view *view,
 	}
 }
 
-/* Where the time went. With --off-cpu the states come first: a phase may be long for want of a CPU. */
+/*
+ * Where the time went. With --off-cpu it is told twice, and by state first: a phase may be long for want
+ * of a CPU.
+ */
 static void put_why(struct writer *writer, const struct summary_view *view, enum stall_side side,
 		    const char *title)
 {
 	const struct phases *phases = &summary_stalls(view->summary, side)->phases;
-	const char *in = view->has_sched ? "of these in " : "";
 	int columns = TITLE_COLUMNS;
 
 	PHASES_FOREACH(group, phases) {
-		int used = (int)(strlen(in) + strlen(phase_group_names[group].title));
+		int used = (int)strlen(phase_group_names[group].title);
 
 		columns = used > columns ? used : columns;
 	}
 	if (!phases_total(phases))
 		return;
 	line_write(writer, "\n%-*s%9s%5s", columns + 2, title, "ms", "%");
-	if (view->has_sched)
-		put_why_rows(writer, view, side, true, columns, "");
-	put_why_rows(writer, view, side, false, columns, in);
+	if (view->has_sched) {
+		put_why_rows(writer, view, side, true, columns);
+		line_write(writer, "%-*s%9s%5s", columns + 2, "in", "ms", "%");
+	}
+	put_why_rows(writer, view, side, false, columns);
 }
 
 /*
@@ -608,7 +611,7 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 			enum summary_table kind, const char *title)
 {
 	size_t count = summary_count(view->summary, kind), rows = rows_of(view);
-	size_t columns = name_columns(writer, view), causes = strlen("main cause");
+	size_t columns = name_columns(writer, view), causes = strlen("stalls by main cause");
 	bool has_psi = false, has_from = false;
 	struct line line, name;
 	uint64_t psi;
@@ -634,7 +637,7 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 	line_add(&line, "%8s%10s%10s%s%s", "stalls", "total", "max",
 		 view->has_waits ? "  short waits" : "", has_psi ? "       PSI" : "");
 	if (kind != SUMMARY_KERNEL_THREADS)
-		line_add(&line, "   %-*s", has_from ? (int)causes : 0, "main cause");
+		line_add(&line, "   %-*s", has_from ? (int)causes : 0, "stalls by main cause");
 	line_add(&line, "%s", has_from ? "   reclaimed from" : "");
 	line_put(&line, writer);
 	for (size_t i = 0; i < count && i < rows; i++) {
@@ -753,13 +756,23 @@ static void put_background(struct writer *writer, const struct summary_view *vie
 static void put_remedies(struct writer *writer, const struct summary_view *view)
 {
 	const struct remedies *remedies = &summary_stalls(view->summary, STALLS_WAITING)->remedies;
+	const struct summary_total *cgroup;
 	const struct remedy *remedy;
+	struct line line;
 	uint64_t ns;
 
-	for (int i = 0; (remedy = remedies_at(remedies, i, &ns)); i++)
-		line_write(writer, "%snext: (%.0f %%) %s\n      %s", i ? "" : "\n",
-			   (double)ns * 100 / (double)remedies->total, remedy->finding,
-			   remedy->change);
+	for (int i = 0; (remedy = remedies_at(remedies, i, &ns)); i++) {
+		line_clear(&line);
+		line_add(&line, "%snext: (%.0f %%", i ? "" : "\n",
+			 (double)ns * 100 / (double)remedies->total);
+		cgroup = summary_remedy_cgroup(view->summary, remedy);
+		if (cgroup && remedies_ns(&cgroup->remedies, remedy) >= ns - ns / 2) {
+			line_add(&line, ", mostly ");
+			line_add_name(&line, writer, cgroup_label(view, cgroup->ranked.name));
+		}
+		line_add(&line, ") %s\n      %s", remedy->finding, remedy->change);
+		line_put(&line, writer);
+	}
 }
 
 /* The reasons of memory waits that are in no stall, most time first. */
@@ -792,7 +805,7 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 
 	line_clear(&line);
 	if (before->known && after->known && after->some >= before->some) {
-		line_add(&line, "memory pressure%s by the kernel's own count (PSI): ",
+		line_add(&line, "memory pressure%s by the kernel's own count (PSI, some): ",
 			 view->pids || is_choice(view->options) ? " of the whole machine" : "");
 		line_add_duration(&line, 0, some);
 		if (view->ts > view->since) {
@@ -815,9 +828,6 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 			 nr_short == 1 ? "" : "s");
 		if (all.total > all.long_total)
 			add_short_reasons(&line, waits);
-		if (waits->parts)
-			line_add(&line, "; %" PRIu64 " %s in progress when the run began or ended",
-				 waits->parts, waits->parts == 1 ? "was" : "were");
 	}
 	if (line.used)
 		line_put(&line, writer);

@@ -7,7 +7,7 @@ const struct phase_name phase_group_names[PHASE_GROUPS] = {
 	[PHASE_DIRECT_RECLAIM] = { "direct reclaim", "direct_reclaim" },
 	[PHASE_MEMCG_RECLAIM] = { "memcg reclaim", "memcg_reclaim" },
 	[PHASE_NODE_RECLAIM] = { "node reclaim", "node_reclaim" },
-	[PHASE_OTHER_RECLAIM] = { "reclaim", "other_reclaim" },
+	[PHASE_OTHER_RECLAIM] = { "other reclaim", "other_reclaim" },
 	[PHASE_COMPACTION] = { "compaction", "compaction" },
 	[PHASE_MEMORY_HIGH] = { "memory.high", "memory_high" },
 	[PHASE_OOM] = { "OOM killer", "oom_killer" },
@@ -33,7 +33,7 @@ const struct phase_name phase_state_names[PHASE_STATES] = {
 	[STATE_WAITED] = { "waiting for a CPU", "cpu_wait" },
 	[STATE_BLOCKED] = { "asleep, uninterruptible", "blocked" },
 	[STATE_SLEPT] = { "asleep", "slept" },
-	[STATE_OFF] = { "off the CPU", "off_cpu" },
+	[STATE_OFF] = { "off the CPU (unknown why)", "off_cpu" },
 	[STATE_UNKNOWN] = { "unknown", "unknown" },
 };
 

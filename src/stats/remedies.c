@@ -246,3 +246,12 @@ const struct remedy *remedies_at(const struct remedies *remedies, int rank, uint
 	*ret_ns = remedies->ns[row];
 	return &rows[row].remedy;
 }
+
+uint64_t remedies_ns(const struct remedies *remedies, const struct remedy *remedy)
+{
+	int row = 0;
+
+	while (&rows[row].remedy != remedy)
+		row++;
+	return remedies->ns[row];
+}

@@ -258,25 +258,29 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 		return;
 	total = count_total(summary, SUMMARY_CGROUPS, hash_text(cgroup), cgroup, ns);
 	count_cause(&total->causes[cause], ns);
+	remedies_stall(&total->remedies, named);
 	if (*named->memcg && stall->nr_reclaimed)
 		ranking_spend(reclaimed, ranking_enter(reclaimed, hash_text(cgroup), named->memcg),
 			      stall->nr_reclaimed);
 }
 
-static void count_wait_of(struct summary *summary, enum summary_table which, uint64_t id,
-			  const char *name, const struct memory_wait *wait, bool is_long)
+static struct summary_total *count_wait_of(struct summary *summary, enum summary_table which,
+					   uint64_t id, const char *name,
+					   const struct memory_wait *wait, bool is_long)
 {
 	struct summary_total *total = ranking_enter(summary->tables[which], id, name);
 
 	waits_add(&total->waits, wait, is_long);
 	/* A long one is a stall, or a part of one. */
 	ranking_spend(summary->tables[which], total, is_long ? 0 : wait->end - wait->start);
+	return total;
 }
 
 void summary_wait(struct summary *summary, const struct named_stall *named,
 		  const struct memory_wait *wait, bool is_long)
 {
 	const char *cgroup = named->task_info->cgroup;
+	struct summary_total *total;
 
 	waits_add(&summary->stalls[named->background ? STALLS_BACKGROUND : STALLS_WAITING].waits,
 		  wait, is_long);
@@ -285,8 +289,10 @@ void summary_wait(struct summary *summary, const struct named_stall *named,
 		return;
 	remedies_wait(&summary->stalls[STALLS_WAITING].remedies, wait, is_long);
 	count_wait_of(summary, SUMMARY_TASKS, (uint64_t)wait->tid, named->name, wait, is_long);
-	if (*cgroup)
-		count_wait_of(summary, SUMMARY_CGROUPS, hash_text(cgroup), cgroup, wait, is_long);
+	if (!*cgroup)
+		return;
+	total = count_wait_of(summary, SUMMARY_CGROUPS, hash_text(cgroup), cgroup, wait, is_long);
+	remedies_wait(&total->remedies, wait, is_long);
 }
 
 const struct summary_total *summary_at(const struct summary *summary, enum summary_table which,
@@ -325,6 +331,23 @@ const struct ranked *summary_reclaimed(const struct summary *summary,
 		reclaimed = ranking_at(summary->tables[SUMMARY_RECLAIMED], (*rank)++);
 	while (reclaimed && reclaimed->id != cgroup->ranked.id);
 	return reclaimed;
+}
+
+const struct summary_total *summary_remedy_cgroup(const struct summary *summary,
+						  const struct remedy *remedy)
+{
+	const struct summary_total *cgroup, *most = NULL;
+	uint64_t most_ns = 0;
+
+	for (size_t i = 0; (cgroup = summary_at(summary, SUMMARY_CGROUPS, i)); i++) {
+		uint64_t ns = remedies_ns(&cgroup->remedies, remedy);
+
+		if (ns <= most_ns)
+			continue;
+		most_ns = ns;
+		most = cgroup;
+	}
+	return most;
 }
 
 size_t summary_count(const struct summary *summary, enum summary_table which)

@@ -20,7 +20,7 @@ our @parts = qw(soft_limit throttled short_scans active_list inactive_list shrin
 our @states = qw(running cpu_wait blocked slept off_cpu);
 our %title = (
 	direct_reclaim => 'direct reclaim', memcg_reclaim => 'memcg reclaim',
-	node_reclaim => 'node reclaim', other_reclaim => 'reclaim', compaction => 'compaction',
+	node_reclaim => 'node reclaim', other_reclaim => 'other reclaim', compaction => 'compaction',
 	memory_high => 'memory.high', oom_killer => 'OOM killer', drain => 'draining per-CPU lists',
 	swap_in => 'swap-in', refault => 'refault',
 	outside => 'outside reclaim', mixed => 'nothing is half of it',
@@ -31,7 +31,7 @@ our %title = (
 	shrinkers => 'shrinkers', itself => 'reclaim itself',
 
 	running => 'running', cpu_wait => 'waiting for a CPU', blocked => 'asleep, uninterruptible',
-	slept => 'asleep', off_cpu => 'off the CPU',
+	slept => 'asleep', off_cpu => 'off the CPU (unknown why)',
 );
 lock_hash(%title);	# a name that is none of these is an error
 

@@ -60,11 +60,20 @@ sub key {
 
 my @lines = json_lines($file);
 my $end = $lines[-1];
-my %ns;
+my (%ns, %of_cgroup);
+
+sub add {
+	my ($cgroup, $key, $ns) = @_;
+
+	$ns{$key} += $ns;
+	$of_cgroup{$key}{$cgroup} += $ns if defined $cgroup && $ns;
+}
 
 for my $stall (grep { $_->{type} eq 'stall' && !$_->{task}{background} } @lines) {
+	my $cgroup = $stall->{task}{interrupt} ? undef : $stall->{task}{cgroup};
+
 	for my $row (@{$stall->{off_cpu} // []}) {
-		$ns{key($stall, $row->{phase}, $row->{part} // '', $_)} += $row->{"${_}_ns"}
+		add($cgroup, key($stall, $row->{phase}, $row->{part} // '', $_), $row->{"${_}_ns"})
 			for qw(running cpu_wait blocked slept off_cpu);
 	}
 	next if $stall->{off_cpu};
@@ -72,13 +81,19 @@ for my $stall (grep { $_->{type} eq 'stall' && !$_->{task}{background} } @lines)
 		my $of = $stall->{phases}{$phase};
 		my @parts = grep { $_ ne 'total_ns' } keys %$of;
 
-		$ns{key($stall, $phase, s/_ns$//r, 'unknown')} += $of->{$_} for @parts ? @parts : 'total_ns';
+		add($cgroup, key($stall, $phase, s/_ns$//r, 'unknown'), $of->{$_}) for @parts ? @parts : 'total_ns';
 	}
 }
 my %of_reason = (refault => 'refault', swap_in => 'swap_in', memory_high => 'memory_high',
 	memcg_reclaim => 'limit', direct_reclaim => 'direct_reclaim', node_reclaim => 'node_reclaim');
-for my $reason (@{($end->{stalls}{memory_waits} // {})->{reasons} // []}) {
-	$ns{$of_reason{$reason->{reason}} // ''} += $reason->{total_ns} - $reason->{long_ns};
+for my $of ($end->{stalls}, @{$end->{cgroups}}) {
+	for my $reason (@{($of->{memory_waits} // {})->{reasons} // []}) {
+		my $key = $of_reason{$reason->{reason}} // '';
+		my $ns = $reason->{total_ns} - $reason->{long_ns};
+
+		$ns{$key} += $ns unless defined $of->{cgroup};
+		$of_cgroup{$key}{$of->{cgroup}} += $ns if defined $of->{cgroup};
+	}
 }
 
 my $all = sum0(values %ns);
@@ -97,6 +112,12 @@ for my $key (@keys) {
 	wrong($found ? "$name, which it must not have" : "no $name") if $found == ($key =~ /^!/);
 }
 for my $remedy (@shown) {
+	my $most = $of_cgroup{$remedy->{key}} // {};
+	my ($largest) = sort { $b <=> $a } values %$most;
+
+	wrong("$remedy->{key}: of $remedy->{cgroup} $remedy->{cgroup_ns} ns, not ", $largest // 'any')
+		if ($remedy->{cgroup_ns} // 0) != ($largest // 0) ||
+		defined $remedy->{cgroup} && $most->{$remedy->{cgroup}} != $largest;
 	my @texts = @{$remedy}{qw(finding look change)};
 
 	wrong("$remedy->{key}: no sentence of 94 bytes: $_") for grep { !/^[A-Z].{10,92}\.$/ } @texts;

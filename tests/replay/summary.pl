@@ -111,7 +111,7 @@ for my $stall (@stalls) {
 		}
 	}
 	$causes{$stall->{cause}} += $stall->{duration_ns};
-	$had{$_->{idle} ? 'nobody (idle)' : $_->{task} =~ s/^(kworker\/[^:]*):.*/$1/r} += $_->{total_ns}
+	$had{$_->{idle} ? 'nobody (waking up)' : $_->{task} =~ s/^(kworker\/[^:]*):.*/$1/r} += $_->{total_ns}
 		for @{$stall->{had_cpu} // []};
 	$had{'not recorded'} += $stall->{had_cpu_not_recorded_ns} // 0;
 	for my $row (@{$stall->{off_cpu} // []}) {
@@ -195,8 +195,8 @@ splice @lines, 0, $head;
 my $beside = grep { !/ : total time = |^  \(up to .* more\)$|^next: |^ {6}[A-Z]/ } @lines;
 wrong("$beside lines beside the shrinkers'") if $beside > MOST_LINES;
 wrong("longer than a line of a terminal: $_")
-	for grep { length > 80 && !/ : total time = |^longest: |^background |^memory pressure|^waits for memory|^  .*\d (?:us|ms|s)|^  .*\d +\d+   \D|   main cause/ &&
-		(length > 100 || !/^next: |^ {6}[A-Z]/) } @lines[3 .. $#lines];
+	for grep { length > 80 && !/ : total time = |^longest: |^background |^memory pressure|^waits for memory|^  .*\d (?:us|ms|s)|^  .*\d +\d+   \D|   stalls by main cause/ &&
+		(length > 130 || !/^next: |^ {6}[A-Z]/) } @lines[3 .. $#lines];
 
 shift @lines;
 my $first = shift @lines;
@@ -252,7 +252,7 @@ if (@lines && $lines[0] =~ /^(?:memory pressure|waits for memory)/) {
 	if ($pressure) {
 		my $some = $pressure->{after}{some_total_ns} - $pressure->{before}{some_total_ns};
 
-		if ($line =~ s/^memory pressure by the kernel's own count \(PSI\): ($duration) of ([\d.]+) s, ([\d.]+) %(?:; |$)//) {
+		if ($line =~ s/^memory pressure by the kernel's own count \(PSI, some\): ($duration) of ([\d.]+) s, ([\d.]+) %(?:; |$)//) {
 			my ($time, $looked, $percent) = ($1, $2, $3);
 
 			duration_is('PSI', $time, $some);
@@ -269,13 +269,11 @@ if (@lines && $lines[0] =~ /^(?:memory pressure|waits for memory)/) {
 		my @reasons = sort { short_ns($b) <=> short_ns($a) } @{$waits->{reasons}};
 		my $why = join ', ', map { wait_reason_title($_->{reason}) . ' ' . duration_of(short_ns($_)) }
 			grep { $_ && short_ns($_) } @reasons[0, 1];
-		my $parts = $waits->{in_progress} ? "; $waits->{in_progress} " . ($waits->{in_progress} == 1 ? 'was' : 'were') .
-			' in progress when the run began or ended' : '';
 		my $ones = $number == 1 ? 'one' : 'ones';
 
 		$why = " ($why)" if $why ne '';
 		my $should = 'waits for memory: ' . duration_of($waits->{long_ns}) . ' in these stalls, ' .
-			duration_of(short_ns($waits)) . " in $number shorter $ones$why$parts";
+			duration_of(short_ns($waits)) . " in $number shorter $ones$why";
 		wrong("not '$should': $whole") if $line ne $should;
 	}
 } elsif ($pressure || $waits) {
@@ -297,7 +295,7 @@ sub had_cpu {
 	my $share = sub { sprintf '%s %.0f %%', $_[0], 100 * $_[1] / $waited };
 	my $unknown = delete $had{'not recorded'} // 0;
 	my @had = sort { $had{$b} <=> $had{$a} || $a cmp $b } keys %had;
-	my %in_json = map { ($_->{idle} ? 'nobody (idle)' : $_->{task}) => $_->{total_ns} } @{$end->{stalls}{had_cpu}};
+	my %in_json = map { ($_->{idle} ? 'nobody (waking up)' : $_->{task}) => $_->{total_ns} } @{$end->{stalls}{had_cpu}};
 
 	wrong("$row: not the time of those who had the CPUs") if sum0(values %had) + $unknown != $waited;
 	wrong("JSON: $_ had $in_json{$_} ns, by the stalls ", $had{$_} // 'none')
@@ -324,7 +322,6 @@ sub rows_are {
 			wrong("not the row of $next: $row");
 			next;
 		}
-		$name =~ s/^of these in //;
 		my $ns = delete $left{$name} // -1;
 
 		wrong("not $next: $row") if $ns != $times->{$next};
@@ -365,8 +362,7 @@ if (@stalls) {
 	wrong("not the header of why: $header") unless $header =~ /^why +ms +%$/;
 	if ($end->{off_cpu}) {
 		rows_are(\@rows, \%in_state, \%places, scalar keys %in_state);
-		delete $went{$title{outside}};
-		wrong("not 'of these': $_") for grep { !/^  of these in / } @rows;
+		wrong("not the header of in: $header") unless ($header = shift @rows // '') =~ /^in +ms +%$/;
 	}
 	rows_are(\@rows, \%went, \%parts, $end->{off_cpu} ? ROWS : scalar keys %went);
 	wrong("rows too many: $_") for @rows;
@@ -408,8 +404,8 @@ if (%of_task || %of_cgroup) {
 		my $more = $waits ? qr/ +short waits/ : '';
 		my $reclaimed = $from ? qr/ +reclaimed from/ : '';
 		wrong("not the header of $title: $header")
-			unless $header =~ /^\Q$title\E +stalls +total +max$more   main cause$reclaimed$/;
-		my $column = index $header, 'main cause';
+			unless $header =~ /^\Q$title\E +stalls +total +max$more   stalls by main cause$reclaimed$/;
+		my $column = index $header, 'stalls by main cause';
 		for my $name (@names) {
 			my @their = @{$of->{$name}};
 			my $row = shift @rows // '';
@@ -455,12 +451,15 @@ if (@stalls) {
 my @last = block();
 my ($threads) = grep { /^background / } @last;
 wrong("no line of a shrinker: $_")
-	for grep { !/^background |^ {0,2}\S.* : total time = |^no shrinker ran$/ } @last;
+	for grep { !/^background |^ {0,2}\S.* : total time = |^no shrinker ran$|^shrinkers, all runs:$/ } @last;
 
 # What to do is that of the form json, which remedies.test holds against the stalls.
 my $waited = sum0(@times) + short_ns($waits);
 my $next = join "\n", map {
-	sprintf 'next: (%.0f %%) %s %s', 100 * $_->{total_ns} / $waited, @{$_}{qw(finding change)}
+	my $mostly = 2 * ($_->{cgroup_ns} // 0) >= $_->{total_ns} ?
+		', mostly ' . $_->{cgroup} =~ s/.*\/(?=.)//r : '';
+
+	sprintf 'next: (%.0f %%%s) %s %s', 100 * $_->{total_ns} / $waited, $mostly, @{$_}{qw(finding change)}
 } @{$end->{remedies}};
 my $shown = join("\n", block()) =~ s/\n {6}/ /gr;
 wrong("what to do: $shown\nnot $next") unless $shown eq $next;

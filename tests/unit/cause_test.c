@@ -168,7 +168,7 @@ TEST(test_state_of_all)
 	add(PHASE_COMPACTION, PART_ITSELF, STATE_OFF, 400);
 	add(PHASE_OOM, PART_ITSELF, STATE_OFF, 300);
 	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 300);
-	cause_is("off_cpu", 7000, "off the CPU 70 %", "");
+	cause_is("off_cpu", 7000, "off the CPU (unknown why) 70 %", "");
 }
 
 TEST(test_mixed)

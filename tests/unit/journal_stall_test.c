@@ -127,11 +127,11 @@ TEST(test_message_of_others)
 	stall.tid = 815;
 	named.name = "worker";
 	message_is(
-		"worker[815] of nginx[812]: my_function stalled 13 ms: reclaim 100 %: reclaim itself 100 %");
+		"worker[815] of nginx[812]: my_function stalled 13 ms: other reclaim 100 %: reclaim itself 100 %");
 	stall.key.kind = OWNER_SOFTIRQ;
 	stall.role = ROLE_MEMORY_HIGH;
 	message_is(
-		"interrupt on CPU 3: memory.high stalled 13 ms: reclaim 100 %: reclaim itself 100 %");
+		"interrupt on CPU 3: memory.high stalled 13 ms: other reclaim 100 %: reclaim itself 100 %");
 }
 
 /* Names of any bytes still make one line of valid UTF-8. */

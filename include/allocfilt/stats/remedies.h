@@ -42,4 +42,7 @@ void remedies_wait(struct remedies *remedies, const struct memory_wait *wait, bo
  */
 const struct remedy *remedies_at(const struct remedies *remedies, int rank, uint64_t *ret_ns);
 
+/** remedies_ns - the time that a remedy of remedies_at(), perhaps of another sum, explains */
+uint64_t remedies_ns(const struct remedies *remedies, const struct remedy *remedy);
+
 #endif

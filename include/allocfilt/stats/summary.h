@@ -43,7 +43,8 @@ struct summary_total {
 	uint64_t function;    /* address; 0: the pairs of a role, or no function */
 	int role;	      /* of a function: enum role, or ROLE_NONE */
 	struct latency latency;
-	struct waits waits; /* of a task or cgroup, as the next */
+	struct waits waits;	  /* of a task or cgroup, as the next */
+	struct remedies remedies; /* of a cgroup */
 	struct cause_sum causes[CAUSES];
 };
 
@@ -127,6 +128,10 @@ uint64_t summary_had_cpu_unknown(const struct summary *summary);
  */
 const struct ranked *summary_reclaimed(const struct summary *summary,
 				       const struct summary_total *cgroup, size_t *rank);
+
+/** summary_remedy_cgroup - the cgroup with most of the time that a remedy explains; NULL: of none is there any */
+const struct summary_total *summary_remedy_cgroup(const struct summary *summary,
+						  const struct remedy *remedy);
 
 /** summary_count - entries of a table */
 size_t summary_count(const struct summary *summary, enum summary_table which);
