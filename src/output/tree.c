@@ -63,10 +63,8 @@ struct tree {
 	struct writer *writer;
 	const struct terminal *terminal;
 	struct resolver *resolver;
-	const struct phases *phases;
-	uint64_t whole;		   /* ns: of all phases */
-	const struct stall *stall; /* NULL: phases are those of several */
-	struct stall_cause cause;  /* of @stall */
+	const struct stall *stall;
+	struct stall_cause cause;
 	size_t count;
 	struct tree_row row[TREE_ROWS_MAX];
 };
@@ -87,16 +85,16 @@ static void tree_add_row(struct tree *tree, int level, uint64_t ns, const char *
  */
 static void tree_add_states(struct tree *tree, int level, int group, int part)
 {
-	const uint64_t *ns = tree->phases->ns[group][part];
-	uint64_t whole = phases_part(tree->phases, group, part);
+	const struct stall *stall = tree->stall;
+	const uint64_t *ns = stall->phases.ns[group][part];
 
-	if (!tree->stall || !tree->stall->off_cpu ||
-	    (ns[STATE_RUNNING] == whole && part != PART_ITSELF && part != PART_SHRINKER_LOOKUP))
+	if (!stall->off_cpu || (ns[STATE_RUNNING] == phases_part(&stall->phases, group, part) &&
+				part != PART_ITSELF && part != PART_SHRINKER_LOOKUP))
 		return;
 	for (int state = 0; state < STATE_UNKNOWN; state++) {
 		tree_add_row(tree, level, ns[state], phase_state_names[state].title, NULL);
-		for (size_t i = 0; ns[state] && i < tree->stall->nr_sleeps; i++) {
-			const struct stall_slice *sleep = &tree->stall->sleeps[i];
+		for (size_t i = 0; ns[state] && i < stall->nr_sleeps; i++) {
+			const struct stall_slice *sleep = &stall->sleeps[i];
 
 			if ((int)sleep->group == group && (int)sleep->part == part &&
 			    (int)sleep->state == state)
@@ -108,19 +106,20 @@ static void tree_add_states(struct tree *tree, int level, int group, int part)
 static void tree_add_phases(struct tree *tree)
 {
 	const struct stall *stall = tree->stall;
+	const struct phases *phases = &stall->phases;
 
-	PHASES_FOREACH(group, tree->phases) {
-		tree_add_row(tree, 0, phases_group(tree->phases, group),
-			     phase_group_names[group].title, NULL);
-		if (!phases_is_reclaim(group))
-			tree_add_states(tree, 1, group, PART_ITSELF);
-		for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++) {
-			tree_add_row(tree, 1, phases_part(tree->phases, group, part),
-				     phase_part_names[part].title, NULL);
+	PHASES_FOREACH(group, phases) {
+		int level = phases_is_reclaim(group);
+
+		tree_add_row(tree, 0, phases_group(phases, group), phase_group_names[group].title,
+			     NULL);
+		for (int part = 0; part < phases_parts(group); part++) {
+			if (level)
+				tree_add_row(tree, level, phases_part(phases, group, part),
+					     phase_part_names[part].title, NULL);
 			if (part != PART_SHRINKERS)
-				tree_add_states(tree, 2, group, part);
-			for (size_t i = 0;
-			     part == PART_SHRINKERS && stall && i < stall->nr_shrinkers; i++)
+				tree_add_states(tree, level + 1, group, part);
+			for (size_t i = 0; part == PART_SHRINKERS && i < stall->nr_shrinkers; i++)
 				if ((int)stall->shrinkers[i].group == group)
 					tree_add_row(tree, 2, stall->shrinkers[i].ns, NULL,
 						     &stall->shrinkers[i]);
@@ -134,7 +133,7 @@ static bool tree_is_cause(const struct tree *tree, const struct tree_row *row)
 	const struct stall_cause *cause = &tree->cause;
 	const struct cause_step *last;
 
-	if (!tree->stall || cause->which == CAUSE_MIXED)
+	if (cause->which == CAUSE_MIXED)
 		return false;
 	if (cause->which >= PHASE_GROUPS)
 		return row->title == cause_name(cause->which)->title;
@@ -176,7 +175,8 @@ static void tree_put_row(const struct tree *tree, const char *before, const char
 			 uint64_t ns, bool is_cause)
 {
 	bool red = is_cause && tree->terminal->colour;
-	unsigned int percent = (unsigned int)((ns * 100 + tree->whole / 2) / tree->whole);
+	unsigned int percent =
+		(unsigned int)((ns * 100 + tree->cause.whole / 2) / tree->cause.whole);
 	struct line line;
 	int columns;
 
@@ -220,8 +220,8 @@ static void tree_put_rows(struct tree *tree, size_t from, size_t end, const char
 
 	for (; row; row = next) {
 		size_t below = row - tree->row + 1, after = below;
-		bool fold =
-			row->ns < tree->whole / ROW_SHARE || (row->slice && shown == ROW_SLICES);
+		bool fold = row->ns < tree->cause.whole / ROW_SHARE ||
+			    (row->slice && shown == ROW_SLICES);
 
 		row->done = true;
 		next = tree_next(tree, from, end);
@@ -250,30 +250,21 @@ static void tree_put_rows(struct tree *tree, size_t from, size_t end, const char
 	}
 }
 
-/* Time outside reclaim alone needs no row: the cause has told it. */
-static bool is_outside(const struct stall *stall)
+/* Time outside reclaim alone, in which the task was never off the CPU, needs no row: the cause has told it. */
+static void tree_put_phases(struct writer *writer, const struct terminal *terminal,
+			    struct resolver *resolver, const struct stall *stall)
 {
-	return !phases_off_cpu(&stall->phases) &&
-	       phases_part(&stall->phases, PHASE_OUTSIDE, PART_ITSELF) ==
-		       phases_total(&stall->phases);
-}
-
-void tree_phases(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
-		 const struct phases *phases, const struct stall *stall)
-{
+	const uint64_t *outside = stall->phases.ns[PHASE_OUTSIDE][PART_ITSELF];
 	struct tree tree;
 
-	if (stall && is_outside(stall))
+	stall_cause(stall, &tree.cause);
+	if (outside[STATE_RUNNING] + outside[STATE_UNKNOWN] == tree.cause.whole)
 		return;
 	tree.writer = writer;
 	tree.terminal = terminal;
 	tree.resolver = resolver;
-	tree.phases = phases;
-	tree.whole = phases_total(phases);
 	tree.stall = stall;
 	tree.count = 0;
-	if (stall)
-		stall_cause(stall, &tree.cause);
 	tree_add_phases(&tree);
 	tree_put_rows(&tree, 0, tree.count, "");
 }
@@ -392,7 +383,7 @@ void tree_stall(struct writer *writer, const struct terminal *terminal, struct r
 	size_t count;
 
 	tree_put_head(writer, terminal, resolver, named);
-	tree_phases(writer, terminal, resolver, &stall->phases, stall);
+	tree_put_phases(writer, terminal, resolver, stall);
 	count = resolver_stack(resolver, stall->stack, &frames);
 	if (count)
 		line_write(writer, "   stack, the innermost function first:");

@@ -9,7 +9,7 @@
 #include "allocfilt/base/line.h"
 #include "allocfilt/stall/stall.h"
 
-/* Stalls and phases as text for people. */
+/* Stalls as text for people. */
 
 /* Abilities of the terminal. All zeros, as for a file: none. */
 struct terminal {
@@ -21,20 +21,11 @@ struct terminal {
 /**
  * tree_stall - write a stall: who, when and how long; its cause; its facts; phases as a tree; its stack
  *
- * The time is that of the day. A stall of nothing but PHASE_OUTSIDE has no tree where its states are
- * not known.
+ * The time is that of the day. Rows of a level of the tree come by time, in ms and as shares of the
+ * stall. Those below 1 % share one, so that rows add up. A stall of nothing but PHASE_OUTSIDE has no
+ * tree where its states are not known.
  */
 void tree_stall(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
 		const struct named_stall *named);
-
-/**
- * tree_phases - write phases as an indented tree, with times in ms and shares of the whole
- *
- * Rows of a level come by time. Those below 1 % of the whole share one, so that rows add up.
- *
- * @stall: whose they are, for its shrinkers and what it did meanwhile; NULL: those of several
- */
-void tree_phases(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
-		 const struct phases *phases, const struct stall *stall);
 
 #endif
