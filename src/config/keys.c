@@ -16,7 +16,6 @@
 
 #define MICROSECONDS                                                                               \
 	"allowed: whole microseconds from 1, as 134, 134us, 1.5ms; units are ns, us, ms, s"
-#define PATTERN	  "allowed: a name, also with * ? [ ]"
 #define YES_OR_NO "allowed: yes, no"
 
 #define FIELD(name)	    .field = offsetof(struct options, name)
@@ -24,6 +23,10 @@
 #define NUMBER(least, most)                                                                        \
 	BOUNDS(least, most), .allowed = "allowed: a whole number from " #least " to " #most
 #define TASK(number, text) .task = (number), .help = (text)
+#define SHORT_TIME                                                                                 \
+	.units = &quantity_short_time, BOUNDS(1, THRESHOLD_LARGEST), .microseconds = true,         \
+	.allowed = MICROSECONDS, .argument = "TIME"
+#define GLOB .allowed = "allowed: a name, also with * ? [ ]", .argument = "GLOB"
 
 /* The sets of modes in which options may stand. */
 #define ONLY(mode) (1u << MODE_##mode)
@@ -51,14 +54,11 @@ static const char *const account_sorts[] = {
 
 const struct key keys[] = {
 	{ "threshold", "-t", KEY_QUANTITY, KEY_FILE, TRACES | ONLY(DIFF), FIELD(threshold), "1ms",
-	  .account_reads = true, .units = &quantity_short_time, BOUNDS(1, THRESHOLD_LARGEST),
-	  .microseconds = true, .allowed = MICROSECONDS, .argument = "TIME",
+	  SHORT_TIME, .account_reads = true,
 	  .help = "what took that long or longer, in us; ns us ms s (a capture has its own)",
 	  .heading = "What is slow" },
 	{ "report", "--report", KEY_QUANTITY, KEY_FILE, SHOWS | ONLY(DIFF), FIELD(report),
-	  .units = &quantity_short_time, BOUNDS(1, THRESHOLD_LARGEST), .microseconds = true,
-	  .allowed = MICROSECONDS, .argument = "TIME",
-	  .help = "only stalls of TIME or longer; details from -t on" },
+	  SHORT_TIME, .help = "only stalls of TIME or longer; details from -t on" },
 	{ "duration", "-d", KEY_QUANTITY, KEY_FILE, LIVE, FIELD(duration),
 	  .units = &quantity_long_time, BOUNDS(1, INT64_MAX),
 	  .allowed = "allowed: a whole number of seconds from 1 (15, 15s), or with ms, m or h",
@@ -68,16 +68,14 @@ const struct key keys[] = {
 	  .allowed = "allowed: process ids from 1 to 4194304, separated by commas",
 	  .argument = "PID,...", .help = "only these processes, with all their threads",
 	  .heading = "Whose" },
-	{ "comm", "--comm", KEY_TEXT, KEY_OPTION, SHOWS | ONLY(DIFF), FIELD(comm),
-	  .allowed = PATTERN, .argument = "GLOB", .help = "only stalls of threads of that name" },
-	{ "cgroup", "--cgroup", KEY_TEXT, KEY_OPTION, SHOWS | ONLY(DIFF), FIELD(cgroup),
-	  .allowed = PATTERN, .argument = "GLOB",
+	{ "comm", "--comm", KEY_TEXT, KEY_OPTION, SHOWS | ONLY(DIFF), FIELD(comm), GLOB,
+	  .help = "only stalls of threads of that name" },
+	{ "cgroup", "--cgroup", KEY_TEXT, KEY_OPTION, SHOWS | ONLY(DIFF), FIELD(cgroup), GLOB,
 	  .help = "only stalls in that cgroup; a unit's name is enough" },
 	{ "min-order", "--min-order", KEY_NUMBER, KEY_OPTION, SHOWS | ONLY(DIFF), FIELD(min_order),
 	  NUMBER(1, 63), .argument = "N",
 	  .help = "only stalls of allocations of order N or higher" },
-	{ "cause", "--cause", KEY_TEXT, KEY_OPTION, SHOWS | ONLY(DIFF), FIELD(cause),
-	  .allowed = PATTERN, .argument = "GLOB",
+	{ "cause", "--cause", KEY_TEXT, KEY_OPTION, SHOWS | ONLY(DIFF), FIELD(cause), GLOB,
 	  .help = "only stalls of that cause: cpu_wait, *reclaim" },
 	{ "from", "--from", KEY_TEXT, KEY_OPTION, CAPTURES, FIELD(from),
 	  .allowed = OPTIONS_CLOCK_TIME, .argument = "TIME",
@@ -85,21 +83,22 @@ const struct key keys[] = {
 	{ "to", "--to", KEY_TEXT, KEY_OPTION, CAPTURES, FIELD(to), .allowed = OPTIONS_CLOCK_TIME,
 	  .argument = "TIME", .help = "of a capture: what began before TIME" },
 	{ "format", "-f", KEY_FORMAT, KEY_FILE, ALL, FIELD(format), .argument = "FORM",
-	  .help = "form of the output (default list on a terminal, else trace):",
-	  .heading = "What is shown" },
+	  .help = "form (default list on a terminal, else trace):", .heading = "What is shown" },
 	{ "longest", "--longest", KEY_NUMBER, KEY_OPTION, CAPTURES, FIELD(longest), NUMBER(1, 1000),
 	  .argument = "N", .help = "of a capture: the N longest; the summary has all" },
 	{ "summary", "--summary", KEY_CHOICE, KEY_FILE, STALLS, FIELD(summary), "short",
 	  .choices = summary_forms, .argument = "FORM",
-	  .help = "the summary at the end: short, full (with histograms) or none" },
+	  .help = "summary: short, full (histograms), none" },
 	{ "interval", "--interval", KEY_QUANTITY, KEY_FILE, PRINTS &TRACES, FIELD(interval),
 	  .units = &quantity_long_time, BOUNDS(SECOND / 10, INT64_MAX),
 	  .allowed = "allowed: a whole number of seconds from 1 (10, 10s), or with ms, m or h, "
 		     "from 100ms",
 	  .argument = "TIME", .help = "a line for each interval; ms s m h, a bare number is s" },
 	{ "top", "--top", KEY_NUMBER, KEY_FILE, TRACES, FIELD(top), "10", NUMBER(1, 128),
-	  .argument = "N",
-	  .help = "name N tasks and cgroups in the summary, or call sites and processes of account" },
+	  .argument = "N", .help = "N rows of each table, also of account" },
+	{ "sort", "--sort", KEY_CHOICE, KEY_OPTION, ONLY(ACCOUNT), FIELD(sort),
+	  .choices = account_sorts, .argument = "COLUMN",
+	  .help = "account's call sites: wasted (default), allocated, count" },
 	{ "stack", "--stack", KEY_SWITCH, KEY_FILE, STALLS, FIELD(stack), "no",
 	  .allowed = YES_OR_NO, .help = "show the kernel stack that led to reclaim or compaction" },
 	{ "off-cpu", "--off-cpu", KEY_SWITCH, KEY_FILE, STALLS, FIELD(off_cpu), "no",
@@ -111,7 +110,7 @@ const struct key keys[] = {
 	  .argument = "NAME,...", .help = "trace these functions too; * ? [ ] allowed" },
 	{ "function-graph", "--function-graph", KEY_SWITCH, KEY_FILE, STALLS, FIELD(function_graph),
 	  "yes", .allowed = YES_OR_NO, .argument = "no",
-	  .help = "trace no function, but memory waits and events" },
+	  .help = "events and memory waits, no functions" },
 	{ "event", "-e", KEY_EVENTS, KEY_FILE, STALLS, FIELD(events),
 	  .allowed = "allowed: SYSTEM:NAME as kmem:mm_page_alloc, separated by commas",
 	  .argument = "SYSTEM:NAME,...", .help = "trace these events too" },
@@ -124,7 +123,7 @@ const struct key keys[] = {
 	{ "output", "-o", KEY_PATH, KEY_OPTION, PRINTS, FIELD(output), .argument = "FILE",
 	  .help = "write to FILE instead of the standard output" },
 	{ "write", "-w", KEY_PATH, KEY_OPTION, ONLY(RECORD), FIELD(write), .argument = "DIR",
-	  .help = "record to DIR, or a trace.dat to FILE.dat; print nothing" },
+	  .help = "record to DIR, or a trace.dat to FILE.dat; no output" },
 	{ "max-size", "--max-size", KEY_QUANTITY, KEY_OPTION, ONLY(RECORD), FIELD(max_size),
 	  .excludes = "COMMAND",
 	  .because = "only the first segment would tell who its children are",
@@ -134,17 +133,13 @@ const struct key keys[] = {
 	{ "keep", "--keep", KEY_NUMBER, KEY_OPTION, ONLY(RECORD), FIELD(keep),
 	  .needs = "--max-size", NUMBER(2, 999999), .argument = "N",
 	  .help = "of --max-size: keep the last N segments" },
-	{ "until", "--until", KEY_QUANTITY, KEY_OPTION, ONLY(RECORD), FIELD(until),
-	  .units = &quantity_short_time, BOUNDS(1, THRESHOLD_LARGEST), .microseconds = true,
-	  .allowed = MICROSECONDS, .argument = "TIME", .because = "to stop after a time, use -d",
+	{ "until", "--until", KEY_QUANTITY, KEY_OPTION, ONLY(RECORD), FIELD(until), SHORT_TIME,
+	  .because = "to stop after a time, use -d",
 	  .help = "of -w: stop at the first stall of at least TIME" },
 	{ "metrics", "--metrics", KEY_PATH, KEY_FILE, SHOWS, FIELD(metrics), .argument = "FILE",
 	  .help = "keep metrics for Prometheus in FILE" },
 	{ "journal", "--journal", KEY_SWITCH, KEY_OPTION, ONLY(JOURNAL) | ONLY(TASK),
 	  FIELD(journal), .help = "write entries to the system journal, nothing to stdout" },
-	{ "sort", "--sort", KEY_CHOICE, KEY_OPTION, ONLY(ACCOUNT), FIELD(sort),
-	  .choices = account_sorts, .argument = "COLUMN",
-	  .help = "of call sites: wasted (default), allocated or count", .heading = "Of account" },
 	{ "buffer", "-b", KEY_QUANTITY, KEY_FILE, LIVE, FIELD(buffer), "4M", .account_reads = true,
 	  .units = &quantity_size, BOUNDS(8ll << 10, 64ll << 30),
 	  .allowed = "allowed: a whole number of KiB (4096), or with K, M or G, from 8K to 64G",

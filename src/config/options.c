@@ -315,40 +315,38 @@ void options_free(struct options *options)
 	*options = (struct options){ 0 };
 }
 
-/* print_word() and print_words() return the column after the last character that they print. */
-static int print_word(FILE *file, int column, const char *word, size_t length)
+/* @column: where the line ends so far; words that do not fit come below */
+static void print_help_words(FILE *file, int column, const char *text)
 {
-	if (column + 1 + (int)length > HELP_WIDTH)
-		column = fprintf(file, "\n%*s", HELP_COLUMN - 1, "") - 1;
-	return column + fprintf(file, " %.*s", (int)length, word);
-}
+	int blanks = column < HELP_COLUMN ? HELP_COLUMN - column : 2;
 
-static int print_words(FILE *file, int column, const char *text)
-{
-	for (size_t length; *text; text += length) {
-		text += strspn(text, " ");
-		length = strcspn(text, " ");
-		column = print_word(file, column, text, length);
+	for (int length; *text; blanks = 1, text += length + (text[length] == ' ')) {
+		length = (int)strcspn(text, " ");
+		if (column + blanks + length > HELP_WIDTH) {
+			fputc('\n', file);
+			column = 0;
+			blanks = HELP_COLUMN;
+		}
+		column += fprintf(file, "%*s%.*s", blanks, "", length, text);
 	}
-	return column;
+	fputc('\n', file);
 }
 
 void options_print_help(FILE *file, const char *const *formats)
 {
-	char word[64];
-
 	fputs("Usage: allocfilt [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
-	      "       allocfilt WORD [OPTION]...\n"
+	      "       allocfilt SUBCOMMAND [OPTION]...\n"
 	      "Find slow kernel memory allocations, and show what their time went to.\n"
 	      "\n"
-	      "Words:\n",
+	      "Subcommands:\n",
 	      file);
 	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
 		fprintf(file, "  %-*s %s\n", HELP_COLUMN - 3, subcommands[i].usage,
 			subcommands[i].help);
 	for (size_t i = 0; i < nr_keys; i++) {
 		const struct key *key = &keys[i];
-		const char *default_value = key->default_value;
+		char text[256];
+		size_t used;
 		int column;
 
 		if (!key->option)
@@ -358,19 +356,15 @@ void options_print_help(FILE *file, const char *const *formats)
 		column = fprintf(file, letter_of(key) ? "  %s, --%s%s%s" : "      %.0s--%s%s%s",
 				 key->option, key->name, key->argument ? "=" : "",
 				 key->argument ? key->argument : "");
-		column += fprintf(file, "%*s",
-				  column < HELP_COLUMN - 1 ? HELP_COLUMN - 1 - column : 1, "");
-		column = print_words(file, column, key->help);
-		if (key->kind == KEY_FORMAT)
-			for (const char *const *format = formats; *format; format++) {
-				snprintf(word, sizeof(word), "%s%s", *format, format[1] ? "," : "");
-				column = print_words(file, column, word);
-			}
-		if (default_value && key->argument) {
-			snprintf(word, sizeof(word), "(default %s)", default_value);
-			print_word(file, column, word, strlen(word));
+		used = text_append(text, sizeof(text), 0, key->help);
+		for (int form = 0; key->kind == KEY_FORMAT && formats[form]; form++) {
+			used = text_append(text, sizeof(text), used, form ? ", " : " ");
+			used = text_append(text, sizeof(text), used, formats[form]);
 		}
-		fputc('\n', file);
+		if (key->default_value && key->argument)
+			snprintf(text + used, sizeof(text) - used, " (default %s)",
+				 key->default_value);
+		print_help_words(file, column, text);
 	}
 	fputs("\n"
 	      "Examples:\n"

@@ -419,9 +419,9 @@ UNIT_TEST(test_help)
 	fclose(file);
 	assert_non_null(strstr(text,
 			       "\nWhat is shown:\n"
-			       "  -f, --format=FORM      form of the output (default list on a "
-			       "terminal, else\n"
-			       "                         trace): plain, fancy\n"));
+			       "  -f, --format=FORM      form (default list on a terminal, else "
+			       "trace): plain,\n"
+			       "                         fancy\n"));
 	assert_non_null(strstr(text, "\n      --stack            show the kernel stack"));
 	assert_non_null(strstr(text, "(default 4M)\n"));
 	assert_null(strstr(text, "page-allocation"));
