@@ -92,8 +92,7 @@ static int run_with_signals(struct run_context *run, int fd, struct failure *fai
 	int ret = signals_block(&run->signals), stop;
 
 	if (ret)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "signals: %s",
-				   strerror(-ret));
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "signals: %m");
 	stop = command ? command_watch(command, run->signals) : signals_fd(run->signals);
 	run->output = stop < 0 ? NULL : writer_new(fd, stop);
 	if (run->output) {
@@ -102,7 +101,7 @@ static int run_with_signals(struct run_context *run, int fd, struct failure *fai
 		ret = run_source(run, failure);
 	} else {
 		ret = stop < 0 ? -stop : ENOMEM;
-		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ret, "output: %s", strerror(ret));
+		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ret, "output: %m");
 	}
 	if (command && command_started(command))
 		ret = wait_for_command(run, ret, failure);
@@ -145,7 +144,7 @@ static int flush_stdout(struct failure *failure)
 		return 0;
 	if (errno == EPIPE)
 		return 0;
-	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "stdout: %s", strerror(errno));
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "stdout: %m");
 }
 
 /* @started: see struct run_context */

@@ -12,6 +12,7 @@ int failure_set(struct failure *failure, enum exit_status status, int error, con
 	va_list arguments;
 
 	failure->status = status;
+	errno = error ? error : EINVAL;
 	va_start(arguments, format);
 	vsnprintf(failure->text, sizeof(failure->text), format, arguments);
 	va_end(arguments);

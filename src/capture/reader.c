@@ -588,8 +588,7 @@ static int open_path(struct capture *capture, char *path, struct failure *failur
 	if (!capture->dir)
 		return failure_no_memory(failure);
 	if (stat(path, &status))
-		return failure_set(failure, EXIT_STATUS_USAGE, errno, "%s: %s", path,
-				   strerror(errno));
+		return failure_set(failure, EXIT_STATUS_USAGE, errno, "%s: %m", path);
 	capture->function_graph = true;
 	capture->source.host = capture->host;
 	capture->source.release = capture->release;

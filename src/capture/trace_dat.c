@@ -648,8 +648,7 @@ static int read_up_to_data(struct trace_dat *dat, const char *path, struct failu
 		return failure_set(failure, EXIT_STATUS_USAGE, ENODATA, "%s: " CAPTURE_NO_EVENTS,
 				   path);
 	if (dat->error)
-		return failure_set(failure, EXIT_STATUS_USAGE, dat->error, "%s: %s", path,
-				   strerror(dat->error));
+		return failure_set(failure, EXIT_STATUS_USAGE, dat->error, "%s: %m", path);
 	return failure_set(failure, EXIT_STATUS_USAGE, EBADMSG,
 			   "%s: a damaged trace.dat: %s cannot be read", path,
 			   dat->flaw ? dat->flaw :
@@ -674,8 +673,7 @@ int trace_dat_open(struct trace_dat **ret_dat, const char *path, struct failure 
 		ret = failure_set(failure, EXIT_STATUS_USAGE, -dat->fd, "%s: %s", path,
 				  file_error(-dat->fd));
 	else if (fstat(dat->fd, &status))
-		ret = failure_set(failure, EXIT_STATUS_USAGE, errno, "%s: %s", path,
-				  strerror(errno));
+		ret = failure_set(failure, EXIT_STATUS_USAGE, errno, "%s: %m", path);
 	else {
 		dat->size = dat->data_left = status.st_size;
 		dat->places_left = PLACES_MAX;

@@ -148,8 +148,7 @@ static int make_directory(const char *dir, struct failure *failure)
 				   "name a new one",
 				   dir);
 	if (fd < 0)
-		return failure_set(failure, failure_status_of_path(-fd), -fd, "-w %s: %s", dir,
-				   strerror(-fd));
+		return failure_set(failure, failure_status_of_path(-fd), -fd, "-w %s: %m", dir);
 	why = file_distrust(fd, S_IFDIR);
 	if (!why && !is_empty(fd)) {
 		error = EEXIST;

@@ -76,8 +76,7 @@ static int parse_file(struct options *options, FILE *file, const char *path,
 		return failure_set(failure, reason.status, -error, "%s:%zu: %s", path, number,
 				   reason.text);
 	if (ferror(file))
-		return failure_set(failure, EXIT_STATUS_USAGE, errno, "%s: %s", path,
-				   strerror(errno));
+		return failure_set(failure, EXIT_STATUS_USAGE, errno, "%s: %m", path);
 	return 0;
 }
 
@@ -95,8 +94,8 @@ int config_load(struct options *options, struct failure *failure)
 	if (!file && !options->config && errno == ENOENT && options->task != TASK_CHECK_CONFIG)
 		return 0;
 	if (!file)
-		return failure_set(failure, EXIT_STATUS_USAGE, errno, "%s%s: %s",
-				   options->config ? "-c " : "", path, strerror(errno));
+		return failure_set(failure, EXIT_STATUS_USAGE, errno, "%s%s: %m",
+				   options->config ? "-c " : "", path);
 	error = parse_file(options, file, path, failure);
 	fclose(file);
 	if (error)

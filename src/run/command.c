@@ -50,8 +50,7 @@ static void __attribute__((noreturn)) run_command(char *const *argv, int start)
 
 static int cannot_run(struct failure *failure)
 {
-	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "cannot run COMMAND: %s",
-			   strerror(errno));
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "cannot run COMMAND: %m");
 }
 
 int command_new(struct command **ret_command, char *const *argv, struct failure *failure)

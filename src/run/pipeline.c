@@ -603,8 +603,8 @@ static int add_formats(struct pipeline *pipeline, struct failure *failure)
 				 "funcgraph_exit");
 	if (ret && pipeline->plan->function_graph)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
-				   "%s/events/ftrace/funcgraph_exit/format: %s",
-				   pipeline->source->dir, strerror(-ret));
+				   "%s/events/ftrace/funcgraph_exit/format: %m",
+				   pipeline->source->dir);
 	return 0;
 }
 

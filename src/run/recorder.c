@@ -49,8 +49,8 @@ struct recorder {
 
 static int file_failed(const struct recorder *recorder, int error, struct failure *failure)
 {
-	return failure_set(failure, EXIT_STATUS_RUN_TIME, -error, "-w %s: %s",
-			   recorder->options->write, strerror(-error));
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, -error, "-w %s: %m",
+			   recorder->options->write);
 }
 
 /* ---- --until ---- */
@@ -60,8 +60,7 @@ static int watch(struct recorder *recorder, struct failure *failure)
 	recorder->null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	recorder->nowhere = recorder->null < 0 ? NULL : writer_new(recorder->null, -1);
 	if (!recorder->nowhere)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "/dev/null: %s",
-				   strerror(errno));
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "/dev/null: %m");
 	return pipeline_new(&recorder->pipeline, recorder->options, recorder->plan,
 			    recorder->source, recorder->nowhere, NULL, failure);
 }

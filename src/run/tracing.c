@@ -34,8 +34,8 @@ static int read_layout(struct data_source *source, const char *dir, struct failu
 		ret = page_layout_parse(&source->layout, text, length,
 					__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 	free(text);
-	return ret ? failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s/events/header_page: %s",
-				 dir, strerror(-ret)) :
+	return ret ? failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s/events/header_page: %m",
+				 dir) :
 		     0;
 }
 
@@ -138,8 +138,7 @@ int tracing_set_up(struct tracing *tracing, const struct session_request *extra)
 
 static int epoll_failed(struct tracing *tracing, int error)
 {
-	return failure_set(tracing->failure, EXIT_STATUS_RUN_TIME, -error, "epoll: %s",
-			   strerror(-error));
+	return failure_set(tracing->failure, EXIT_STATUS_RUN_TIME, -error, "epoll: %m");
 }
 
 int tracing_make_loop(struct tracing *tracing, const struct loop_callbacks *callbacks,
@@ -202,10 +201,9 @@ static int set_deadline(struct tracing *tracing)
 	if (options->duration)
 		ret = signals_set_deadline(tracing->run->signals, options->duration);
 	return ret ? failure_set(tracing->failure, EXIT_STATUS_RUN_TIME, -ret,
-				 "%s: cannot set a timer: %s; leave it out, or permit "
+				 "%s: cannot set a timer: %m; leave it out, or permit "
 				 "setitimer(2) (SystemCallFilter= of a unit)",
-				 config_setting_name(options, "duration", setting),
-				 strerror(-ret)) :
+				 config_setting_name(options, "duration", setting)) :
 		     0;
 }
 
@@ -216,8 +214,8 @@ int tracing_begin(struct tracing *tracing, bool has_intervals)
 	uint64_t now = loop_now();
 
 	if (ret)
-		return failure_set(tracing->failure, EXIT_STATUS_RUN_TIME, -ret, "-o %s: %s",
-				   options->output, strerror(-ret));
+		return failure_set(tracing->failure, EXIT_STATUS_RUN_TIME, -ret, "-o %s: %m",
+				   options->output);
 	tracing->next_second = now + NS_PER_SECOND;
 	tracing->next_mark = now + MARK_INTERVAL;
 	tracing->next_memory = now + MEMORY_INTERVAL;

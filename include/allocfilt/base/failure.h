@@ -28,7 +28,7 @@ struct failure {
 
 /**
  * failure_set - fill in a failure; a text that is too long is cut
- * @error: a positive errno value; 0 stands for EINVAL
+ * @error: a positive errno value, of which %m in @format is the text; 0 stands for EINVAL
  *
  * Returns -@error, so that a caller can write `return failure_set(...)`. Logs nothing.
  */
