@@ -14,9 +14,9 @@
 #include "allocfilt/run/kernel_plan.h"
 #include "allocfilt/run/signals.h"
 #include "run/guard.h"
-#include "run/manager.h"
 #include "run/recorder.h"
 #include "run/report.h"
+#include "run/service.h"
 #include "run/tracing.h"
 
 #define BUSY_TICK	 (110 * NS_PER_MS)
@@ -174,8 +174,8 @@ static int each_second(struct live *live, uint64_t now)
 		guard_second(&live->guard, live->tracing.plan, options->max_cpu, now,
 			     live->tracing.session, live->tracing.pipeline);
 	live_tick(live, now);
-	if (live->tracing.run->manager)
-		manager_second(live->tracing.run->manager, live->tracing.pipeline, now);
+	if (live->tracing.run->service)
+		service_second(live->tracing.run->service, live->tracing.pipeline, now);
 	/* On an idle machine the mark is read at once: the machine stays idle. */
 	if (marks && live->idle && live->tracing.pipeline) {
 		ret = pipeline_read_all(live->tracing.pipeline);
@@ -219,8 +219,8 @@ static int on_signal(void *context, int number)
 		summary_print_so_far(live->tracing.run, live->tracing.pipeline);
 		return ret;
 	}
-	if (live->tracing.run->manager)
-		return manager_signal(live->tracing.run->manager, number, loop_now());
+	if (live->tracing.run->service)
+		return service_signal(live->tracing.run->service, number, loop_now());
 	return tracing_signal(&live->tracing, number);
 }
 
@@ -408,8 +408,8 @@ static void announce(struct live *live)
 	if (!live->has_traced && live->tracing.pipeline)
 		output_begin(pipeline_output(live->tracing.pipeline));
 	live->has_traced = true;
-	if (run->manager)
-		manager_tracing(run->manager, live->tracing.pipeline, loop_now());
+	if (run->service)
+		service_tracing(run->service, live->tracing.pipeline, loop_now());
 	tracing_announce(&live->tracing);
 }
 
@@ -446,8 +446,8 @@ static int finish_recorder(struct live *live, int error)
 				  live->tracing.buffers, &failure);
 
 	if (ret)
-		return failure_set(live->tracing.failure, EXIT_STATUS_RUN_TIME, -ret, "-w %s: %s",
-				   live->tracing.run->options->write, strerror(-ret));
+		return failure_set(live->tracing.failure, EXIT_STATUS_RUN_TIME, -ret, "-w %s: %m",
+				   live->tracing.run->options->write);
 	if (end)
 		*live->tracing.failure = failure;
 	return end;

@@ -23,7 +23,7 @@
 #include "captured_stderr.h"
 #include "command_line.h"
 #include "run/live.h"
-#include "run/manager.h"
+#include "run/service.h"
 #include "written_text.h"
 
 #define FIXTURE		 "fixtures/6.1"
@@ -44,12 +44,12 @@ static struct hooks {
 	struct run_context *context;
 } hooks;
 
-void manager_tracing(struct manager *manager, struct pipeline *pipeline, uint64_t now)
+void service_tracing(struct service *service, struct pipeline *pipeline, uint64_t now)
 {
 	hooks.tracing(hooks.context, now);
 }
 
-void manager_second(struct manager *manager, struct pipeline *pipeline, uint64_t now)
+void service_second(struct service *service, struct pipeline *pipeline, uint64_t now)
 {
 	if (hooks.second)
 		hooks.second(hooks.context, now);
@@ -57,7 +57,7 @@ void manager_second(struct manager *manager, struct pipeline *pipeline, uint64_t
 
 static int ended_by;
 
-int manager_signal(struct manager *manager, int number, uint64_t now)
+int service_signal(struct service *service, int number, uint64_t now)
 {
 	ended_by = number;
 	return 1;
@@ -210,7 +210,7 @@ __attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
 	context.output = writer_new(fd, stop);
 	writer_on_stop(context.output, context.command ? command_stop_asked : signals_stop_asked,
 		       context.command ? (void *)context.command : signals);
-	context.manager = hooks.tracing ? (struct manager *)&hooks : NULL;
+	context.service = hooks.tracing ? (struct service *)&hooks : NULL;
 	hooks.context = &context;
 	capture_stderr();
 	if (messages)

@@ -12,7 +12,7 @@
 #include "allocfilt/run/signals.h"
 #include "datagrams.h"
 #include "run/live.h"
-#include "run/manager.h"
+#include "run/service.h"
 #include "test_directory.h"
 #include "unit_test.h"
 
@@ -53,7 +53,7 @@ int live_trace(struct live *live, struct failure *ret_failure)
 	threshold_traced[traced++] = live->run->options->threshold;
 	if (act->config)
 		put_text("conf", act->config);
-	if (act->signal && manager_signal(live->run->manager, act->signal, loop_now()))
+	if (act->signal && service_signal(live->run->service, act->signal, loop_now()))
 		return 0;
 	if (act->status)
 		return failure_set(ret_failure, act->status, EBUSY, "in use");

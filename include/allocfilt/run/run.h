@@ -10,7 +10,7 @@
 /* Runs on a running kernel (live, service) and over a capture (replay). */
 
 struct command;
-struct manager;
+struct service;
 struct signals;
 
 /* Facts about the process that a run needs; they have to outlive it. */
@@ -22,7 +22,7 @@ struct run_context {
 	struct writer *output;
 	struct signals *signals;
 	struct command *command; /* NULL: none */
-	struct manager *manager; /* of a service; NULL: none */
+	struct service *service; /* that it is a run of; NULL: none */
 	const char
 		*run_dir; /* of the lock and the undo file: SESSION_RUN_DIR; tests have their own */
 };
