@@ -471,11 +471,6 @@ static void put_why_rows(struct writer *writer, const struct summary_view *view,
 			add_places(&line, phases, states ? PHASE_GROUPS : row,
 				   states ? row : PHASE_STATES);
 		line_put(&line, writer);
-		if (!states && row == PHASE_OUTSIDE && !view->has_sched)
-			line_write(writer, "    nothing that was traced explains it; %s",
-				   view->source && view->source->proc ?
-					   "--off-cpu splits it" :
-					   "record with --off-cpu to split it");
 	}
 }
 

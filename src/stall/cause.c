@@ -212,6 +212,5 @@ void cause_text(struct resolver *resolver, const struct stall *stall, char text[
 	if (!cause.nr_steps)
 		text_append(text, STALL_CAUSE_MAX, 0, "not known");
 	else if (cause.which == PHASE_OUTSIDE && stall->phases.states & 1u << STATE_UNKNOWN)
-		text_append(text, STALL_CAUSE_MAX, strlen(text),
-			    ", not traced (record with --off-cpu to see more)");
+		text_append(text, STALL_CAUSE_MAX, strlen(text), ", not traced");
 }

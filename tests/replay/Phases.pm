@@ -11,7 +11,7 @@ use Exporter 'import';
 use Hash::Util qw(lock_hash);
 use List::Util qw(sum0);
 
-our @EXPORT = qw(@phases @parts @states %title off_cpu state_ns is_only_outside ms percent);
+our @EXPORT = qw(@phases @parts @states %title off_cpu state_ns is_only_outside cause_ns cause_of ms percent);
 
 # In the order of the reports.
 our @phases = qw(direct_reclaim memcg_reclaim node_reclaim other_reclaim compaction memory_high
@@ -62,6 +62,31 @@ sub is_only_outside
 
 	return $stall->{phases}{outside}{total_ns} == $stall->{duration_ns} &&
 		(!$rest || $rest->{running_ns} == $stall->{duration_ns});
+}
+
+# The time of a cause that is a phase, or a state off the CPU.
+sub cause_ns
+{
+	my ($stall) = @_;
+	my $phase = $stall->{phases}{ $stall->{cause} };
+
+	return $phase ? $phase->{total_ns} : state_ns($stall->{cause}, off_cpu($stall));
+}
+
+# The text of a cause: the state off the CPU that it is, and where; or the chain, its shares in percent.
+sub cause_of
+{
+	my ($stall) = @_;
+	my ($cause, $detail) = @$stall{qw(cause cause_detail)};
+
+	return $detail // 'not known' if $cause eq 'mixed';
+	my $text = "$title{$cause} " . percent(cause_ns($stall), $stall->{duration_ns}) . ' %';
+
+	return ($detail ? $detail =~ s/ \d+ %$/; /r : '') . $text if !$stall->{phases}{$cause};
+	$text .= ($detail =~ /^(?:\Q$title{running}\E|\Q$title{slept}\E|\Q$title{blocked}\E|\Q$title{off_cpu}\E) \d/ ?
+			'; ' : ': ') . $detail if defined $detail;
+	$text .= ', not traced' if $cause eq 'outside' && !$stall->{off_cpu};
+	return $text;
 }
 
 sub ms { sprintf '%d.%03d', $_[0] / 1_000_000, $_[0] / 1000 % 1000 }

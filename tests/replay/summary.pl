@@ -348,10 +348,6 @@ sub rows_are {
 		# A part without room is left out: only the next one tells whether it had.
 		wrong("$name lacks $largest[0]: $row")
 			if @largest && length($row) + length(", $largest[0] 1234") <= MOST_COLUMNS;
-		# Only where the states are not known is something to be done about it.
-		next if $name ne $title{outside} || $end->{off_cpu};
-		my $hint = shift @$rows // '';
-		wrong("no advice below '$row': $hint") if $hint !~ /^    \S.*record with --off-cpu to split it$/;
 	}
 }
 

@@ -104,27 +104,13 @@ sub had_cpu_of {
 	return ['   had the CPU meanwhile: ' . join(', ', map { "$_->[0] " . ms($_->[1]) . ' ms' } @text), 6];
 }
 
-# The text of a cause: the state off the CPU that it is, and where; or the chain, its shares in percent.
-# In json a share is a fraction of four digits, rounded down.
-sub cause_of {
+# A fraction of four digits, rounded down.
+sub cause_share_is_right {
 	my ($stall) = @_;
-	my $cause = $stall->{cause};
-	my $whole = $stall->{duration_ns};
-	my $detail = $stall->{cause_detail};
-
-	return $detail // 'not known' if $cause eq 'mixed';
-	my $phase = $stall->{phases}{$cause};
-	my $ns = $phase ? $phase->{total_ns} : state_ns($cause, off_cpu($stall));
-	my $text = "$title{$cause} " . percent($ns, $whole) . ' %';
-	my $share = int($ns * 10000 / $whole) / 10000;
+	my $share = int(cause_ns($stall) * 10000 / $stall->{duration_ns}) / 10000;
 
 	wrong("cause_share $stall->{cause_share}, by the phases $share")
 		if abs($share - $stall->{cause_share}) > 1e-9;
-	return ($detail ? $detail =~ s/ \d+ %$/; /r : '') . $text if !$phase;
-	$text .= ($detail =~ /^(?:\Q$title{running}\E|\Q$title{slept}\E|\Q$title{blocked}\E|\Q$title{off_cpu}\E) \d/ ?
-			'; ' : ': ') . $detail if defined $detail;
-	$text .= ', not traced (record with --off-cpu to see more)' if $cause eq 'outside' && !$stall->{off_cpu};
-	return $text;
 }
 
 sub row {
@@ -231,6 +217,7 @@ sub next_is_wrapped {
 for my $stall (@stalls) {
 	last if @wrong;
 	next_is_wrapped(@$_) for head_of($stall);
+	cause_share_is_right($stall) if $stall->{cause} ne 'mixed';
 	for (rows_of($stall)) {
 		my ($branches, $title, $ms, $percent) = (shift @lines // '') =~
 			/^((?:\|  |   )*[|`]- )(.*?) +(\d+\.\d+) ms +(\d+|<1) %$/ or wrong("no row: $_"), last;

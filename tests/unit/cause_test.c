@@ -79,8 +79,7 @@ TEST(test_not_traced)
 {
 	add(PHASE_COMPACTION, PART_ITSELF, STATE_UNKNOWN, 100);
 	add(PHASE_OUTSIDE, PART_ITSELF, STATE_UNKNOWN, 900);
-	cause_is("outside", 9000,
-		 "outside reclaim 90 %, not traced (record with --off-cpu to see more)", "");
+	cause_is("outside", 9000, "outside reclaim 90 %, not traced", "");
 }
 
 TEST(test_part_below_half)

@@ -126,11 +126,9 @@ UNIT_TEST(test_outside)
 	struct stall stall = no_facts;
 
 	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_UNKNOWN, 10000000);
-	stall_is_shown(
-		&stall, &terminal,
-		HEAD_TEXT
-		"   cause: outside reclaim 100 %, not traced (record with --off-cpu to see more)\n"
-		"   alloc, from m.service\n");
+	stall_is_shown(&stall, &terminal,
+		       HEAD_TEXT "   cause: outside reclaim 100 %, not traced\n"
+				 "   alloc, from m.service\n");
 }
 
 UNIT_TEST(test_terminal)
