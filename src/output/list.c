@@ -44,26 +44,23 @@ static void put_list_heading(struct list *list, struct writer *writer, const cha
 	line_write(writer, "%-12s %-16s %-16s %8s  cause", list->date, "task", "unit", "duration");
 }
 
-/* The chain below the cause is left out where it has no room. */
+/* The cause without its chain stands where the whole text has no room. */
 static void add_list_cause(struct line *line, const struct list *list, struct output *output,
 			   const struct stall *stall)
 {
-	char detail[STALL_CAUSE_MAX];
+	char text[STALL_CAUSE_MAX];
 	struct stall_cause cause;
-	struct line more;
+	struct line whole;
 
 	stall_cause(stall, &cause);
-	cause_detail(output->setup.resolver, &cause, detail);
-	line_clear(&more);
-	line_add_name(&more, output->setup.writer, detail);
-	if (cause.which == CAUSE_MIXED)
-		line_add_text(line, more.text);
+	cause_text(output->setup.resolver, stall, text);
+	line_clear(&whole);
+	line_add_name(&whole, output->setup.writer, text);
+	if (cause.which == CAUSE_MIXED || !list->columns ||
+	    text_columns(line->text) + whole.used <= list->columns)
+		line_add_text(line, whole.text);
 	else
 		line_add(line, "%s %u %%", cause_name(cause.which)->title, cause_percent(&cause));
-	if (!more.used || cause.which == CAUSE_MIXED ||
-	    (list->columns && text_columns(line->text) + 2 + more.used > list->columns))
-		return;
-	line_add(line, ": %s", more.text);
 }
 
 static int list_stall(struct output *output, const struct named_stall *named)

@@ -5,7 +5,7 @@
 #
 # Holds the lines of the form list against the stalls of the form json, over the same capture with the same
 # options: when, who, how long, why, below their headings, in the same order. On a terminal of that many
-# columns the chain below a cause is there where it has room.
+# columns a cause without room is its title and share alone.
 #
 # Prints what is wrong, a line each, and exits 1; prints counts and exits 0.
 
@@ -49,8 +49,7 @@ sub unit_of {
 for my $stall (@stalls) {
 	my $task = $stall->{task};
 	my ($day, $when) = ($stall->{time} // '') =~ /^(.*)T(.*\.\d{3})\d{6}Z$/;
-	my $whole = sprintf '%.0f', 100 * $stall->{cause_share};
-	my $why = "$title{$stall->{cause}} $whole %";
+	my $why = cause_of($stall);
 
 	$when //= sprintf '%d.%06d', $stall->{ts_ns} / 1e9, $stall->{ts_ns} / 1e3 % 1e6;
 	$day //= 'time';
@@ -72,16 +71,9 @@ for my $stall (@stalls) {
 		$should .= " $cell";
 	}
 	$should .= '  ';
-	if ($stall->{cause} eq 'mixed') {
-		$why = $stall->{cause_detail};
-	} elsif (defined $stall->{cause_detail}) {
-		my $more = "$why: $stall->{cause_detail}";
-
-		$why = $more if !$columns || length("$should$more") <= $columns;
-	}
-	# cause_share is rounded down, and the text is not.
-	my $loose = quotemeta("$should$why") =~ s/^(.*?\\ )$whole\\ \\%/$1(?:$whole|@{[$whole + 1]})\\ \\%/r;
-	wrong("not '$should$why': $line") unless $line =~ /^$loose$/;
+	$why = "$title{$stall->{cause}} " . percent(cause_ns($stall), $stall->{duration_ns}) . ' %'
+		if $columns && length("$should$why") > $columns && $stall->{cause} ne 'mixed';
+	wrong("not '$should$why': $line") if $line ne "$should$why";
 }
 wrong("more: $lines[0]") if @lines && $lines[0] ne '';
 wrong('no summary') unless $lines[1] =~ / stalls? of /;
