@@ -22,6 +22,7 @@
 #define READ_BYTES (128u << 10) /* at a time, where a machine has few CPUs */
 #define READ_ROOM  (4u << 20)	/* bytes for all of them, where that is a page or more for each */
 #define CHUNK_ROOM ((size_t)2 << 30) /* bytes: chunks of 400 CPUs, if they are of 5 MiB */
+#define LISTED_MAX 80		     /* bytes of a list of captures before its last one */
 #define GUESS_MAX  1024		     /* pages of a CPU that are looked at for their byte order */
 
 struct capture_cpu {
@@ -212,45 +213,53 @@ static void parse_copied_files(struct capture *capture)
 	free(clock);
 }
 
-/* Is that directory a recording in segments? Returns true with the oldest and the newest. */
-static bool find_segments(const char *dir, unsigned int *ret_first, unsigned int *ret_last)
+/* Lists the captures in a directory, the last one always: "000001, 000002, ..., 000140". */
+static bool list_captures(const char *dir, char names[LISTED_MAX + NAME_MAX + 1])
 {
-	DIR *directory = opendir(dir);
-	struct dirent *entry;
-	bool found = false;
+	struct dirent **entries;
+	int count = scandir(dir, &entries, NULL, versionsort), left_out = 0;
+	char path[PATH_MAX], last[NAME_MAX + 1];
+	size_t size = LISTED_MAX + NAME_MAX + 1, used = 0;
 
-	while (directory && (entry = readdir(directory))) {
-		unsigned int number = (unsigned int)strtoul(entry->d_name, NULL, 10);
+	for (int i = 0; i < count; i++) {
+		const char *name = entries[i]->d_name;
+		bool is_capture;
 
-		if (strlen(entry->d_name) < 6 || entry->d_name[strspn(entry->d_name, "0123456789")])
-			continue;
-		if (!found || number < *ret_first)
-			*ret_first = number;
-		if (!found || number > *ret_last)
-			*ret_last = number;
-		found = true;
+		snprintf(path, sizeof(path), "%s/%s/events/header_page", dir, name);
+		is_capture = *name != '.' && !access(path, F_OK);
+		if (is_capture && !left_out && used + strlen(name) < LISTED_MAX - 10) {
+			used = text_append(names, size, used, used ? ", " : "");
+			used = text_append(names, size, used, name);
+		} else if (is_capture) {
+			left_out++;
+			strcpy(last, name);
+		}
+		free(entries[i]);
 	}
-	if (directory)
-		closedir(directory);
-	return found;
+	if (count >= 0)
+		free(entries);
+	if (left_out) {
+		used = text_append(names, size, used, used ? ", " : "");
+		used = text_append(names, size, used, left_out > 1 ? "..., " : "");
+		used = text_append(names, size, used, last);
+	}
+	return used;
 }
 
 static int read_page_layout(struct capture *capture, struct failure *failure)
 {
-	char *text = read_text(capture, "events/header_page");
-	unsigned int first, last;
-	int ret;
+	char *text = read_text(capture, "events/header_page"), names[LISTED_MAX + NAME_MAX + 1];
+	int ret = errno;
 
-	if (!text && !capture->dat && find_segments(capture->dir, &first, &last))
-		return failure_set(
-			failure, EXIT_STATUS_USAGE, EISDIR,
-			"%s: a recording in segments, %06u to %06u; name one of them, as %s/%06u",
-			capture->dir, first, last, capture->dir, last);
+	if (!text && !capture->dat && list_captures(capture->dir, names))
+		return failure_set(failure, EXIT_STATUS_USAGE, EISDIR,
+				   "%s is no capture; below it are: %s (name one)", capture->dir,
+				   names);
 	if (!text)
 		return failure_set(
-			failure, EXIT_STATUS_USAGE, errno,
+			failure, EXIT_STATUS_USAGE, ret,
 			"%s: neither a tracing directory nor a capture: events/header_page: %s",
-			capture->dir, file_error(errno));
+			capture->dir, file_error(ret));
 	ret = page_layout_parse(&capture->source.layout, text, strlen(text),
 				capture->dat && capture->dat->big_endian);
 	/* header_page is of the top level; an instance has sub-buffers of its own size. */
