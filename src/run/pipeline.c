@@ -52,6 +52,7 @@ struct pipeline {
 	struct output *output;
 	struct losses *losses;
 	struct not_shown not_shown;
+	char others[200]; /* that --cgroup or --comm leaves out: " web.service, db.service," */
 	struct longest *longest; /* NULL: all are shown */
 	/* One of the two is read; the writer gets a copy of each page, unless it is NULL. */
 	struct capture *capture;
@@ -98,6 +99,25 @@ static bool is_longest(struct longest *longest, uint64_t ns)
 	return false;
 }
 
+/* With both filters, with another one, and in an interrupt a name may match that is not shown. */
+static void name_other(struct pipeline *pipeline, const struct named_stall *named)
+{
+	const struct options *options = pipeline->options;
+	const char *path = options->cgroup ? named->task_info->cgroup : named->name;
+	const char *slash = options->cgroup ? strrchr(path, '/') : NULL;
+	size_t used = strlen(pipeline->others);
+	char name[TASK_CGROUP_MAX + 4];
+
+	if (!options->cgroup == !options->comm || options->min_order || options->cause ||
+	    options->from || options->to || !*path || task_key_in_interrupt(named->stall->key))
+		return;
+	snprintf(name, sizeof(name), " %s,", slash && slash[1] ? slash + 1 : path);
+	if (used + strlen(name) + strlen(" ...,") >= sizeof(pipeline->others))
+		strcpy(name, " ...,");
+	if (!strstr(pipeline->others, name))
+		strcpy(pipeline->others + used, name);
+}
+
 static int show_stall(void *context, const struct stall *stall)
 {
 	struct pipeline *pipeline = context;
@@ -123,6 +143,7 @@ static int show_stall(void *context, const struct stall *stall)
 	named.background = selection_is_background(&named);
 	if (!selection_has_stall(&pipeline->selection, &named)) {
 		pipeline->not_shown.others++;
+		name_other(pipeline, &named);
 		return 0;
 	}
 	summary_stall(pipeline->summary, &named);
@@ -761,6 +782,7 @@ struct output *pipeline_output(struct pipeline *pipeline)
 
 void pipeline_log_end(struct pipeline *pipeline)
 {
+	const struct options *options = pipeline->options;
 	bool live = pipeline->source->proc;
 	struct summary_view view;
 
@@ -772,6 +794,12 @@ void pipeline_log_end(struct pipeline *pipeline)
 	if (view.journal.dropped)
 		log_warning("the journal rejected %" PRIu64 " entries, dropped",
 			    view.journal.dropped);
+	if (*pipeline->others && !summary_stalls(view.summary, STALLS_WAITING)->latency.count &&
+	    !summary_stalls(view.summary, STALLS_BACKGROUND)->latency.count)
+		log_notice("no %s that waited matches '%.64s'; there are:%.*s",
+			   options->cgroup ? "cgroup" : "task",
+			   options->cgroup ? options->cgroup : options->comm,
+			   (int)strlen(pipeline->others) - 1, pipeline->others);
 	losses_report_all(pipeline->losses, live);
 	/* A replay has it in its failure. */
 	if (live)
