@@ -226,7 +226,6 @@ static void count_overflows(struct pipeline *pipeline, struct summary_view *view
 
 void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 {
-	const struct sched_counts *sched = stalls_sched_counts(pipeline->stalls);
 	uint64_t began, ended;
 
 	*view = (struct summary_view){
@@ -250,10 +249,9 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.pressure_after = pipeline->source->pressure_after,
 		.has_waits = plan_has_waits(pipeline->plan) && !pipeline->options->min_order &&
 			     !pipeline->options->cause,
-		.has_sched = sched,
+		.has_sched = plan_off_cpu(pipeline->plan),
+		.sched = *stalls_sched_counts(pipeline->stalls),
 	};
-	if (sched)
-		view->sched = *sched;
 	began = resolver_realtime(pipeline->resolver, view->since);
 	if (pipeline->selection.from > began)
 		view->since = MIN(view->ts, view->since + pipeline->selection.from - began);

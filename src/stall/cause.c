@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
 #include <string.h>
 
 #include "allocfilt/stall/cause.h"
@@ -29,8 +30,6 @@ static void add_step(struct stall_cause *cause, const char *title,
 static void find_state(struct stall_cause *cause, const struct phases *phases)
 {
 	cause->state = STATE_UNKNOWN;
-	if (phases->states == 1u << STATE_UNKNOWN)
-		return;
 	for (int state = STATE_UNKNOWN - 1; state >= 0; state--) {
 		uint64_t ns = phases_state(phases, state);
 
@@ -161,15 +160,10 @@ static bool is_state(const struct stall_cause *cause)
 static void add_share(const struct stall_cause *cause, char text[STALL_CAUSE_MAX],
 		      const char *separator, const char *name, uint64_t ns)
 {
-	char percent[TEXT_NUMBER_MAX + 1];
 	size_t used = strlen(text);
 
-	*text_unsigned(percent, rounded_percent(cause, ns)) = '\0';
-	used = text_append(text, STALL_CAUSE_MAX, used, used ? separator : "");
-	used = text_append(text, STALL_CAUSE_MAX, used, name);
-	used = text_append(text, STALL_CAUSE_MAX, used, " ");
-	used = text_append(text, STALL_CAUSE_MAX, used, percent);
-	text_append(text, STALL_CAUSE_MAX, used, " %");
+	snprintf(text + used, STALL_CAUSE_MAX - used, "%s%s %u %%", used ? separator : "", name,
+		 rounded_percent(cause, ns));
 }
 
 static void add_steps(struct resolver *resolver, const struct stall_cause *cause, size_t from,
@@ -211,6 +205,6 @@ void cause_text(struct resolver *resolver, const struct stall *stall, char text[
 	add_steps(resolver, &cause, 0, text);
 	if (!cause.nr_steps)
 		text_append(text, STALL_CAUSE_MAX, 0, "not known");
-	else if (cause.which == PHASE_OUTSIDE && stall->phases.states & 1u << STATE_UNKNOWN)
+	else if (cause.which == PHASE_OUTSIDE && phases_state(&stall->phases, STATE_UNKNOWN))
 		text_append(text, STALL_CAUSE_MAX, strlen(text), ", not traced");
 }

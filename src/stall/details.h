@@ -3,7 +3,6 @@
 #define ALLOCFILT_STALL_DETAILS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "allocfilt/stall/stall.h"

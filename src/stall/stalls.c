@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/stall/stalls.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +30,7 @@ struct stalls {
 	struct walk walk;
 	struct stall stall;	/* in the callback */
 	struct log_sum *folded; /* LOG_SUM_BYTES, where fold_oldest() builds a sum */
-	uint64_t *lost_at;	/* ns, by place of a CPU: time of the newest loss */
+	uint64_t *lost_at;	/* ns, by runs_cpu(): time of the newest loss; 0: none */
 	uint64_t lost_last;	/* ns: of all CPUs */
 	uint64_t began;		/* ns: time of the first record; 0: not known */
 	uint32_t losses;
@@ -63,7 +62,6 @@ struct stalls *stalls_new(const struct plan *plan, const struct data_source *sou
 	if (!stalls->lost_at || !stalls->folded || task_log_init(&stalls->log, memory) ||
 	    (plan_off_cpu(plan) && runs_init(&stalls->walk.runs, memory / 4, source->cpus.count))) {
 		stalls_free(stalls);
-		errno = ENOMEM;
 		return NULL;
 	}
 	return stalls;
@@ -95,7 +93,7 @@ static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cu
 	if (task_key_in_interrupt(task->key))
 		stall->depth = 0;
 	else if (entry->kind == LOG_WINDOW)
-		stall->depth = log_window(end.entry)->depth;
+		stall->depth = log_window(end.entry)->at.depth;
 	else if (plan_is_wait(&plan->events[entry->event]))
 		is_part = log_pair(end.entry)->is_part;
 	else
@@ -238,10 +236,10 @@ static bool fold_oldest(struct stalls *stalls, struct log_task *task)
 		if (open)
 			continue;
 		if (!last.entry || chunk_of_cursor >= task->nr_chunks / 2 ||
-		    (window && depth >= 0 && log_window(entry)->depth != depth))
+		    (window && depth >= 0 && log_window(entry)->at.depth != depth))
 			last = cursor;
 		if (window)
-			depth = log_window(entry)->depth;
+			depth = log_window(entry)->at.depth;
 	}
 	if (!last.entry || last.chunk == TAILQ_FIRST(&task->chunks) || last.chunk == second)
 		return false;
@@ -319,21 +317,16 @@ static inline int task_of(struct stalls *stalls, const struct record *record,
 	return find_task(stalls, task_key_of(record), ret_task);
 }
 
-static noinline int find_room(struct stalls *stalls, struct log_task *task, uint64_t ts,
-			      size_t space)
+static noinline int find_room(struct stalls *stalls, struct log_task *task)
 {
 	int ret = 0;
 
-	if (space > TASK_LOG_CHUNK) {
-		task->dropped_at = ts;
-		return -E2BIG;
-	}
 	while (!ret && !task_log_add_chunk(&stalls->log, task))
 		ret = drop_for_room(stalls, task);
 	return ret;
 }
 
-/* Returns 0, -E2BIG for an entry that no chunk has room for, or what the callback returned. */
+/* Returns 0, with NULL for an entry that no chunk has room for, or what the callback returned. */
 static inline int append_entry(struct stalls *stalls, struct log_task *task, enum log_kind kind,
 			       const struct record *record, size_t payload,
 			       struct log_entry **ret_entry)
@@ -341,9 +334,12 @@ static inline int append_entry(struct stalls *stalls, struct log_task *task, enu
 	size_t space = task_log_space(payload);
 	int ret = 0;
 
-	if (!task_log_has_room(task, space))
-		ret = find_room(stalls, task, record->ts, space);
-	if (!ret)
+	*ret_entry = NULL;
+	if (space > TASK_LOG_CHUNK)
+		task->dropped_at = record->ts;
+	else if (!task_log_has_room(task, space))
+		ret = find_room(stalls, task);
+	if (!ret && space <= TASK_LOG_CHUNK)
 		*ret_entry = task_log_append(task, kind, record, space);
 	return ret;
 }
@@ -377,12 +373,7 @@ static noinline int keep_window(struct stalls *stalls, struct log_task *task,
 	ret = append_entry(stalls, task, LOG_WINDOW, record, sizeof(struct log_window), &entry);
 	if (ret)
 		return ret;
-	*log_window(entry) = (struct log_window){
-		.function = window->function,
-		.calltime = window->calltime,
-		.rettime = window->rettime,
-		.depth = window->depth,
-	};
+	*log_window(entry) = (struct log_window){ .at = *window };
 	if (slow)
 		task_log_set_slow(task, entry, false, stalls->losses);
 	return slow && window->depth <= 0 ? end_log(stalls, task) : 0;
@@ -432,37 +423,25 @@ static size_t event_space(const struct stalls *stalls, const struct record *reco
 	return (record->raw_size + 7u) / 8 * 8 + (stalls->stacks ? sizeof(struct record_stack) : 0);
 }
 
-static int keep_event(struct stalls *stalls, struct log_task *task, const struct record *record)
+static int keep_event(struct stalls *stalls, struct log_task *task, enum log_kind kind,
+		      const struct record *record, struct log_entry **ret_entry)
 {
-	struct log_entry *entry;
-	int ret =
-		append_entry(stalls, task, LOG_EVENT, record, event_space(stalls, record), &entry);
+	size_t pair = kind == LOG_EVENT ? 0 : sizeof(struct log_pair);
+	int ret = append_entry(stalls, task, kind, record, pair + event_space(stalls, record),
+			       ret_entry);
+	struct log_entry *entry = *ret_entry;
 
-	if (ret)
-		return ret == -E2BIG ? 0 : ret;
-	entry->size = record->raw_size;
-	memcpy(entry->payload, record->raw, record->raw_size);
-	return 0;
-}
-
-static int keep_side(struct stalls *stalls, struct log_task *task, enum log_kind kind,
-		     const struct record *record, struct log_entry **ret_entry)
-{
-	int ret = append_entry(stalls, task, kind, record,
-			       sizeof(struct log_pair) + event_space(stalls, record), ret_entry);
-	struct log_entry *entry;
-
-	if (ret)
+	if (ret || !entry)
 		return ret;
-	entry = *ret_entry;
 	entry->size = record->raw_size;
-	*log_pair(entry) = (struct log_pair){
-		.shrinker = record->fields.shrinker,
-		.callback = record->fields.callback,
-		.start = record->ts,
-		.nid = (int16_t)record->fields.nid,
-		.priority = (int16_t)record->fields.priority,
-	};
+	if (pair)
+		*log_pair(entry) = (struct log_pair){
+			.shrinker = record->fields.shrinker,
+			.callback = record->fields.callback,
+			.start = record->ts,
+			.nid = (int16_t)record->fields.nid,
+			.priority = (int16_t)record->fields.priority,
+		};
 	if (record->raw_size)
 		memcpy(log_raw(entry), record->raw, record->raw_size);
 	return 0;
@@ -471,10 +450,10 @@ static int keep_side(struct stalls *stalls, struct log_task *task, enum log_kind
 static int begin_pair(struct stalls *stalls, struct log_task *task, const struct record *record)
 {
 	struct log_entry *entry;
-	int ret = keep_side(stalls, task, LOG_BEGIN, record, &entry);
+	int ret = keep_event(stalls, task, LOG_BEGIN, record, &entry);
 
-	if (ret)
-		return ret == -E2BIG ? 0 : ret;
+	if (ret || !entry)
+		return ret;
 	if (task->nr_open == TASK_LOG_OPEN_MAX)
 		memmove(task->open, task->open + 1, --task->nr_open * sizeof(struct log_entry *));
 	task->open[task->nr_open++] = entry;
@@ -483,9 +462,7 @@ static int begin_pair(struct stalls *stalls, struct log_task *task, const struct
 
 static uint64_t lost_at(const struct stalls *stalls, int cpu)
 {
-	int place = cpu_list_place(&stalls->cpus, cpu);
-
-	return place < 0 ? 0 : stalls->lost_at[place];
+	return stalls->lost_at[runs_cpu(&stalls->cpus, cpu)];
 }
 
 /* The place of a begin in log_task.open; nr_open: there is none. @end: of a slab pair, else NULL */
@@ -512,18 +489,18 @@ static bool is_doubtful(const struct stalls *stalls, uint64_t start, int cpu,
 
 /*
  * Keeps the end of the pair whose begin is next in log_task.open. The begin stays open meanwhile, so that
- * keep_side() may drop it for room: then the end has no partner. *@ret_entry is NULL where there is no
+ * keep_event() may drop it for room: then the end has no partner. *@ret_entry is NULL where there is no
  * room for the end.
  */
 static int keep_end(struct stalls *stalls, struct log_task *task, const struct record *end,
 		    struct log_entry **ret_entry)
 {
-	struct log_entry *begin = task->open[task->nr_open++], *entry;
-	int ret = keep_side(stalls, task, LOG_END, end, &entry);
+	struct log_entry *begin = task->open[task->nr_open++];
+	int ret = keep_event(stalls, task, LOG_END, end, ret_entry);
+	struct log_entry *entry = *ret_entry;
 
-	*ret_entry = ret ? NULL : entry;
-	if (ret || !task->nr_open || task->open[task->nr_open - 1] != begin)
-		return ret == -E2BIG ? 0 : ret;
+	if (!entry || !task->nr_open || task->open[task->nr_open - 1] != begin)
+		return ret;
 	task->nr_open--;
 	log_pair(entry)->partner = begin;
 	log_pair(entry)->start = begin->ts;
@@ -649,10 +626,10 @@ static int keep_wait(struct stalls *stalls, struct log_task *task, const struct 
 {
 	struct log_entry *entry;
 	int ret = has_begin ? keep_end(stalls, task, end, &entry) :
-			      keep_side(stalls, task, LOG_END, end, &entry);
+			      keep_event(stalls, task, LOG_END, end, &entry);
 
 	if (ret || !entry)
-		return ret == -E2BIG ? 0 : ret;
+		return ret;
 	if (!log_pair(entry)->partner) {
 		log_pair(entry)->partner = entry;
 		log_pair(entry)->start = wait->start;
@@ -750,6 +727,7 @@ static int end_old_waits(struct stalls *stalls, uint64_t ts)
 int stalls_event(struct stalls *stalls, struct record *record, uint64_t *ret_pair)
 {
 	const struct plan_event *event = &stalls->walk.plan->events[record->event];
+	struct log_entry *entry;
 	struct log_task *task;
 	int ret;
 
@@ -758,7 +736,7 @@ int stalls_event(struct stalls *stalls, struct record *record, uint64_t *ret_pai
 		return 0;
 	ret = task_of(stalls, record, &task);
 	if (ret || event->rule != RULE_PAIR)
-		return ret ? ret : keep_event(stalls, task, record);
+		return ret ? ret : keep_event(stalls, task, LOG_EVENT, record, &entry);
 	decode_fields(stalls->walk.decode, record);
 	if (plan_is_wait(event))
 		return event->side == EVENT_BEGIN ? begin_wait(stalls, task, record) :
@@ -866,7 +844,7 @@ void stalls_sched_stop(struct stalls *stalls)
 
 const struct sched_counts *stalls_sched_counts(const struct stalls *stalls)
 {
-	return plan_off_cpu(stalls->walk.plan) ? &stalls->sched : NULL;
+	return &stalls->sched;
 }
 
 /* ---- stacks ---- */

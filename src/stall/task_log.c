@@ -189,14 +189,18 @@ void task_log_truncate(struct task_log *log, struct log_task *task)
 		release_chunk(log, task, first);
 }
 
-static void forget_open(struct log_task *task, const struct log_entry *begin)
+/* An entry goes, for room: its task has it neither open nor as its time off the CPU. */
+static void forget_entry(struct log_task *task, const struct log_entry *entry)
 {
 	unsigned int nr_open = 0;
 
 	for (unsigned int i = 0; i < task->nr_open; i++)
-		if (task->open[i] != begin)
+		if (task->open[i] != entry)
 			task->open[nr_open++] = task->open[i];
 	task->nr_open = nr_open;
+	task->nr_slow -= entry->slow;
+	if (entry == task->off_cpu)
+		task->off_cpu = NULL;
 }
 
 struct log_entry *task_log_fold(struct task_log *log, struct log_task *task, struct log_cursor last,
@@ -206,11 +210,7 @@ struct log_entry *task_log_fold(struct task_log *log, struct log_task *task, str
 	struct log_entry *entry = (struct log_entry *)chunk->entries;
 
 	do {
-		if (last.entry == task->off_cpu)
-			task->off_cpu = NULL;
-		if (last.entry->kind == LOG_BEGIN)
-			forget_open(task, last.entry);
-		task->nr_slow -= last.entry->slow;
+		forget_entry(task, last.entry);
 		last.entry->slow = false;
 		last.entry->kind = LOG_FOLDED;
 	} while (log_cursor_back(&last));
@@ -228,15 +228,13 @@ struct log_entry *task_log_fold(struct task_log *log, struct log_task *task, str
 unsigned int task_log_drop_oldest(struct task_log *log, struct log_task *task)
 {
 	struct log_chunk *chunk = TAILQ_FIRST(&task->chunks);
-	unsigned int nr_open = 0, nr_slow = 0;
+	struct log_cursor cursor = { chunk, chunk->last };
+	unsigned int nr_slow = 0;
 
-	for (struct log_entry *entry = chunk->last; entry;
-	     entry = entry->space_before ?
-			     (struct log_entry *)((unsigned char *)entry - entry->space_before) :
-			     NULL) {
-		task->nr_slow -= entry->slow;
-		if (entry == task->off_cpu)
-			task->off_cpu = NULL;
+	do {
+		struct log_entry *entry = cursor.entry;
+
+		forget_entry(task, entry);
 		if (entry->kind == LOG_OFF_CPU && log_off_cpu(entry)->came > task->dropped_at)
 			task->dropped_at = log_off_cpu(entry)->came;
 		if (entry->kind == LOG_BEGIN && log_pair(entry)->partner) {
@@ -250,11 +248,7 @@ unsigned int task_log_drop_oldest(struct task_log *log, struct log_task *task)
 			if (end->ts > task->dropped_at)
 				task->dropped_at = end->ts;
 		}
-	}
-	for (unsigned int i = 0; i < task->nr_open; i++)
-		if (!log_chunk_has(chunk, task->open[i]))
-			task->open[nr_open++] = task->open[i];
-	task->nr_open = nr_open;
+	} while (log_cursor_back(&cursor));
 	if (chunk->last->ts > task->dropped_at)
 		task->dropped_at = chunk->last->ts;
 	release_chunk(log, task, chunk);

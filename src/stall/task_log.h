@@ -54,10 +54,7 @@ struct log_entry {
 };
 
 struct log_window {
-	uint64_t function; /* address */
-	uint64_t calltime; /* ns */
-	uint64_t rettime;  /* ns */
-	int32_t depth;
+	struct record_window at;
 	struct log_entry *events; /* set by the walk: the first event that the window owns */
 };
 
@@ -348,7 +345,7 @@ void log_record(struct log_entry *entry, struct record *record);
 static inline uint64_t log_start(struct log_entry *entry)
 {
 	if (entry->kind == LOG_WINDOW)
-		return log_window(entry)->calltime;
+		return log_window(entry)->at.calltime;
 	if (entry->kind == LOG_END && log_pair(entry)->partner)
 		return log_pair(entry)->start;
 	return entry->kind == LOG_SUM ? log_sum(entry)->start : entry->ts;
@@ -356,7 +353,7 @@ static inline uint64_t log_start(struct log_entry *entry)
 
 static inline uint64_t log_end(struct log_entry *entry)
 {
-	return entry->kind == LOG_WINDOW ? log_window(entry)->rettime : entry->ts;
+	return entry->kind == LOG_WINDOW ? log_window(entry)->at.rettime : entry->ts;
 }
 
 #endif

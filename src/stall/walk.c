@@ -160,10 +160,10 @@ static void enter_level(struct walk *walk, struct log_entry *entry)
 	}
 	spend_seen(walk, level.end);
 	if (entry->kind == LOG_WINDOW) {
-		level.role = resolver_role(walk->resolver, log_window(entry)->function);
+		level.role = resolver_role(walk->resolver, log_window(entry)->at.function);
 		walk->sum.nr_windows += entry->slow;
 		if (around->entry && around->entry->kind == LOG_WINDOW &&
-		    log_window(entry)->depth - 1 > log_window(around->entry)->depth)
+		    log_window(entry)->at.depth - 1 > log_window(around->entry)->at.depth)
 			walk->gap = true;
 	} else {
 		level.role = catalog_pair_role(walk->plan->events[entry->event].id);
@@ -408,7 +408,7 @@ void walk_stall(struct walk *walk, struct log_cursor end, struct stall *stall)
 		.start = walk->start,
 		.end = walk->at,
 		.role = walk->levels[1].role,
-		.function = entry->kind == LOG_WINDOW ? log_window(entry)->function : 0,
+		.function = entry->kind == LOG_WINDOW ? log_window(entry)->at.function : 0,
 	};
 	walk_back(walk, end, 1);
 	slices_sort(sum->shrinkers, sum->nr_shrinkers);

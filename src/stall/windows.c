@@ -12,15 +12,8 @@ void log_record(struct log_entry *entry, struct record *record)
 		.indent = entry->indent,
 	};
 	if (entry->kind == LOG_WINDOW) {
-		const struct log_window *window = log_window(entry);
-
 		record->kind = RECORD_WINDOW;
-		record->window = (struct record_window){
-			.function = window->function,
-			.calltime = window->calltime,
-			.rettime = window->rettime,
-			.depth = window->depth,
-		};
+		record->window = log_window(entry)->at;
 		return;
 	}
 	record->kind = RECORD_EVENT;

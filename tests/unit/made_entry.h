@@ -30,17 +30,10 @@ static inline struct log_entry *made_entry(struct made_entry *made, enum log_kin
 		.kind = kind,
 		.has_stack = record->stack.number,
 	};
-	if (kind == LOG_WINDOW) {
-		*log_window(entry) = (struct log_window){
-			.function = record->window.function,
-			.calltime = record->window.calltime,
-			.rettime = record->window.rettime,
-			.depth = record->window.depth,
-		};
-		entry->role = (int16_t)record->window.role;
-	} else {
+	if (kind == LOG_WINDOW)
+		log_window(entry)->at = record->window;
+	else
 		*log_stack(entry) = record->stack;
-	}
 	return entry;
 }
 

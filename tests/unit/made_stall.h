@@ -324,8 +324,8 @@ static int got_stall(void *context, const struct stall *stall)
 		note("%c", kinds[stall->key.kind]);
 	note(":%" PRIu64 "-%" PRIu64, stall->start, stall->end);
 	/* All time is in a state that is known, or none is. */
-	assert_int_equal(!(stall->phases.states & 1u << STATE_UNKNOWN), stall->off_cpu);
-	assert_true(stall->off_cpu || stall->phases.states == 1u << STATE_UNKNOWN);
+	assert_int_equal(phases_state(&stall->phases, STATE_UNKNOWN),
+			 stall->off_cpu ? 0 : phases_total(&stall->phases));
 	if (stall->depth)
 		note("/%d", stall->depth);
 	if (stall->incomplete)

@@ -25,7 +25,7 @@ struct decode;
  * @source: has to outlive it
  *
  * A capture may have events that the plan lacks: at the first record of an unknown type its other
- * formats are read, whose records are dropped and not counted. Returns NULL with errno ENOMEM.
+ * formats are read, whose records are dropped and not counted. Returns NULL if there is no memory.
  */
 struct decode *decode_new(const struct data_source *source);
 void decode_free(struct decode *decode);
@@ -49,12 +49,11 @@ int decode_read_format(struct decode *decode, int event, int id, const char *sys
 /**
  * decode_record - make a record for later stages of one of merge_next()
  *
- * A window has all members but its role, which only names know; its raw data is that of the page. An
- * event has ts, tid, cpu, flags, indent, event and its raw data: see decode_fields(). The frames of a
- * stack are valid until the next call. A loss becomes RECORD_LOST. Returns 1, or 0 for a record that
- * goes no further: of a type without a format (counted, decode_unknown()), of one that is not used,
- * shorter than its fields or a window of impossible times (counted, decode_damaged()), or a mark that is
- * not ours.
+ * A window has all members; its raw data is that of the page. An event has ts, tid, cpu, flags, indent,
+ * event and its raw data: see decode_fields(). The frames of a stack are valid until the next call. A
+ * loss becomes RECORD_LOST. Returns 1, or 0 for a record that goes no further: of a type without a
+ * format (counted, decode_unknown()), of one that is not used, shorter than its fields or a window of
+ * impossible times (counted, decode_damaged()), or a mark that is not ours.
  */
 int decode_record(struct decode *decode, const struct raw_record *raw, struct record *record);
 

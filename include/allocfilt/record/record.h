@@ -32,7 +32,6 @@ struct record_window {
 	uint64_t calltime; /* ns, local clock */
 	uint64_t rettime;  /* ns, local clock */
 	int32_t depth;
-	int32_t role; /* enum role, or ROLE_NONE for a function that the catalog does not have */
 };
 
 #define RECORD_PAGES_UNKNOWN UINT32_MAX

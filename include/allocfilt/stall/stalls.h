@@ -51,8 +51,8 @@ typedef void (*wait_ended)(void *context, const struct memory_wait *wait);
  * stalls_new - empty logs; all memory is allocated here, and comes as it is used
  * @memory: bytes of all logs: limit-memory
  *
- * The plan, the source's CPU list, @decode and @resolver have to outlive it. Returns NULL with errno
- * ENOMEM.
+ * The plan, the source's CPU list, @decode and @resolver have to outlive it. Returns NULL if there is no
+ * memory.
  */
 struct stalls *stalls_new(const struct plan *plan, const struct data_source *source, size_t memory,
 			  struct decode *decode, struct resolver *resolver, stall_ended ended,
@@ -89,7 +89,7 @@ struct sched_counts {
 	uint64_t wakeups;
 };
 
-/** stalls_sched_counts - the scheduler's events so far; NULL: the plan has none */
+/** stalls_sched_counts - the scheduler's events so far */
 const struct sched_counts *stalls_sched_counts(const struct stalls *stalls);
 
 /**
