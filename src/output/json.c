@@ -276,8 +276,7 @@ static void json_superblocks(struct json *json, const struct summary_view *view,
 	const struct shrinker_total *total;
 
 	json_open(json, "superblocks", '[');
-	for (size_t i = 0; (total = summary_shrinker_at(view->summary, SUMMARY_SUPERBLOCKS, i));
-	     i++) {
+	for (size_t i = 0; (total = summary_at(view->summary, SUMMARY_SUPERBLOCKS, i)); i++) {
 		char label[SHRINKER_LABEL_MAX];
 
 		if (total->callback != callback ||
@@ -297,8 +296,7 @@ static void json_shrinkers(struct json *json, const struct summary_view *view)
 	const struct shrinker_total *total;
 
 	json_open(json, "shrinkers", '[');
-	for (size_t i = 0; (total = summary_shrinker_at(view->summary, SUMMARY_SHRINKERS, i));
-	     i++) {
+	for (size_t i = 0; (total = summary_at(view->summary, SUMMARY_SHRINKERS, i)); i++) {
 		json_open(json, NULL, '{');
 		json_symbol(json, "name", view->resolver, total->callback);
 		json_address(json, "callback", total->callback);
@@ -380,7 +378,7 @@ static void json_summary_had_cpu(struct json *json, const struct summary *summar
 	const struct ranked *runner;
 
 	json_open(json, "had_cpu", '[');
-	for (size_t i = 0; (runner = summary_had_cpu_at(summary, i)); i++)
+	for (size_t i = 0; (runner = summary_at(summary, SUMMARY_RUNNERS, i)); i++)
 		json_runner(json, runner->name, -1, runner->id == SUMMARY_IDLE, runner->total);
 	json_close(json, ']');
 	json_some_ns(json, "had_cpu_not_recorded", summary_had_cpu_unknown(summary));

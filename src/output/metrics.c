@@ -335,8 +335,7 @@ static void metrics_shrinkers(struct writer *writer, const struct summary_view *
 	size_t count = 0;
 
 	/* Functions of one name share a series: those without a symbol, or of two modules or files. */
-	for (size_t i = 0, at; (total = summary_shrinker_at(view->summary, SUMMARY_SHRINKERS, i));
-	     i++) {
+	for (size_t i = 0, at; (total = summary_at(view->summary, SUMMARY_SHRINKERS, i)); i++) {
 		shrinker_name(view, total, name);
 		names[count] = hash_text(name);
 		for (at = 0; names[at] != names[count]; at++)
@@ -377,8 +376,8 @@ static void metrics_superblocks(struct writer *writer, const struct summary_view
 		struct metric metric = metrics_begin(writer, families[which].name,
 						     families[which].type, families[which].help);
 
-		for (size_t i = 0;
-		     (total = summary_shrinker_at(view->summary, SUMMARY_SUPERBLOCKS, i)); i++) {
+		for (size_t i = 0; (total = summary_at(view->summary, SUMMARY_SUPERBLOCKS, i));
+		     i++) {
 			const struct superblock_name *is =
 				shrinker_names_parts(view->shrinker_names, (int)total->ranked.id);
 			struct line labels;

@@ -67,8 +67,7 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 	size_t count = 0;
 	uint64_t unknown = all->count, max = 0; /* runs that are in no superblock's total */
 
-	for (size_t i = 0; (total = summary_shrinker_at(view->summary, SUMMARY_SUPERBLOCKS, i));
-	     i++) {
+	for (size_t i = 0; (total = summary_at(view->summary, SUMMARY_SUPERBLOCKS, i)); i++) {
 		bool listed = count < SUPERBLOCKS_MAX;
 
 		if (total->callback != all->callback ||
@@ -108,14 +107,12 @@ static bool is_choice(const struct options *options)
 
 static void put_shrinkers(struct writer *writer, const struct summary_view *view)
 {
-	const struct shrinker_total *total =
-		summary_shrinker_at(view->summary, SUMMARY_SHRINKERS, 0);
+	const struct shrinker_total *total = summary_at(view->summary, SUMMARY_SHRINKERS, 0);
 
 	put_text(writer, !total			  ? "\nno shrinker ran\n" :
 			 is_choice(view->options) ? "\nshrinkers, of the whole machine:\n" :
 						    "\nshrinkers, all runs:\n");
-	for (size_t i = 0; (total = summary_shrinker_at(view->summary, SUMMARY_SHRINKERS, i));
-	     i++) {
+	for (size_t i = 0; (total = summary_at(view->summary, SUMMARY_SHRINKERS, i)); i++) {
 		char name[SHRINKER_LABEL_MAX];
 
 		resolver_symbol(view->resolver, total->callback, 's', name, sizeof(name));
@@ -432,7 +429,7 @@ static void add_had_cpu(struct line *line, const struct writer *writer,
 	const struct ranked *runner;
 
 	for (size_t rank = 0; rank < RUNNERS_SHOWN; rank++, before = ", ") {
-		runner = summary_had_cpu_at(view->summary, rank);
+		runner = summary_at(view->summary, SUMMARY_RUNNERS, rank);
 		if (!runner || runner->total < waited / 100)
 			break;
 		line_add_text(line, before);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +28,6 @@ struct chains *chains_new(size_t most)
 		       chains->room))
 		return chains;
 	chains_free(chains);
-	errno = ENOMEM;
 	return NULL;
 }
 
@@ -40,6 +38,7 @@ void chains_free(struct chains *chains)
 	free(chains);
 }
 
+/* Returns NULL where there is nothing to add, or no room: then there is nothing below it either. */
 static struct chain_step *add_chain_step(struct chains *chains, struct chain_step *above,
 					 const char *name, uint64_t ns)
 {
@@ -48,7 +47,7 @@ static struct chain_step *add_chain_step(struct chains *chains, struct chain_ste
 	struct chain_step *step;
 	uint64_t key;
 
-	if (!above)
+	if (!above || !ns)
 		return NULL;
 	snprintf(text, sizeof(text), "%s", name);
 	key = hash_text(text) ^ (uintptr_t)above;
@@ -120,7 +119,7 @@ static void add_chain_shrinkers(struct chains *chains, struct chain_step *slab,
 		const struct stall_slice *shrinker = &stall->shrinkers[i];
 		char name[CHAIN_NAME_MAX];
 
-		if (shrinker->group != group || !shrinker->ns)
+		if (shrinker->group != group)
 			continue;
 		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
 				  sizeof(name));
@@ -156,7 +155,8 @@ void chains_stall(struct chains *chains, struct resolver *resolver, const struct
 {
 	const struct stall *stall = named->stall;
 	const char *title = catalog_role_title(stall->role);
-	uint64_t whole = phases_total(&stall->phases);
+	const struct phases *phases = &stall->phases;
+	uint64_t whole = phases_total(phases);
 	struct chain_step *above = &chains->root;
 	char function[STALL_FUNCTION_MAX];
 
@@ -167,32 +167,22 @@ void chains_stall(struct chains *chains, struct resolver *resolver, const struct
 		above = add_callers(chains, resolver, named, whole);
 	above = add_chain_step(chains, above,
 			       title && !callers ? title : stall_function(named, function), whole);
-	for (int group = 0; group < PHASE_GROUPS; group++) {
-		uint64_t ns = phases_group(&stall->phases, group);
-		struct chain_step *step;
+	PHASES_FOREACH(group, phases) {
+		struct chain_step *step = add_chain_step(
+			chains, above, phase_group_names[group].title, phases_group(phases, group));
 
-		if (!ns)
-			continue;
-		step = add_chain_step(chains, above, phase_group_names[group].title, ns);
-		for (int part = 0; part < PHASE_PARTS; part++) {
+		for (int part = 0; part < phases_parts(group); part++) {
 			struct chain_step *below = step;
 
-			ns = phases_part(&stall->phases, group, part);
-			if (!ns)
-				continue;
 			if (phases_is_reclaim(group))
 				below = add_chain_step(chains, step, phase_part_names[part].title,
-						       ns);
-			if (part == PART_SHRINKERS) {
+						       phases_part(phases, group, part));
+			if (part == PART_SHRINKERS)
 				add_chain_shrinkers(chains, below, group, resolver, stall);
-				continue;
-			}
-			for (int state = 0; state < STATE_UNKNOWN; state++) {
-				ns = stall->phases.ns[group][part][state];
-				if (ns)
-					add_chain_step(chains, below,
-						       phase_state_names[state].title, ns);
-			}
+			for (int state = 0; part != PART_SHRINKERS && state < STATE_UNKNOWN;
+			     state++)
+				add_chain_step(chains, below, phase_state_names[state].title,
+					       phases->ns[group][part][state]);
 		}
 	}
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +43,6 @@ struct summary {
 	struct kept_stall long_stalls[SUMMARY_LONGEST_MAX];
 	struct kept_stall *longest[SUMMARY_LONGEST_MAX]; /* the longest first */
 	struct kept_stall most_explained;
-	uint64_t explained;					/* ns of most_explained */
 	uint64_t incomplete[STALL_LACKS];			/* LACKS_NOTHING: all of them */
 	struct shrinker_total *superblocks[SHRINKER_NAMES_MAX]; /* by number, modulo that */
 };
@@ -61,7 +59,6 @@ struct summary *summary_new(void)
 				    table_sizes[which].name_bytes);
 		if (!summary->tables[which]) {
 			summary_free(summary);
-			errno = ENOMEM;
 			return NULL;
 		}
 	}
@@ -193,15 +190,9 @@ static void keep_longest(struct summary *summary, const struct named_stall *name
 	summary->longest[place] = kept;
 }
 
-static void keep_most_explained(struct summary *summary, const struct named_stall *named)
+static uint64_t explained(const struct stall *stall)
 {
-	const struct stall *stall = named->stall;
-	uint64_t outside = phases_part(&stall->phases, PHASE_OUTSIDE, PART_ITSELF);
-
-	if (stall->end - stall->start - outside <= summary->explained)
-		return;
-	summary->explained = stall->end - stall->start - outside;
-	keep_stall(&summary->most_explained, named);
+	return stall->end - stall->start - phases_part(&stall->phases, PHASE_OUTSIDE, PART_ITSELF);
 }
 
 static void count_runner(struct ranking *table, const struct stall_slice *runner)
@@ -249,7 +240,8 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 		count_runner(summary->tables[SUMMARY_RUNNERS], &stall->runners[i]);
 	remedies_stall(&stalls->remedies, named);
 	keep_longest(summary, named);
-	keep_most_explained(summary, named);
+	if (explained(stall) > explained(&summary->most_explained.stall))
+		keep_stall(&summary->most_explained, named);
 	if (task_key_in_interrupt(stall->key))
 		return;
 	total = count_total(summary, SUMMARY_TASKS, (uint64_t)stall->tid, named->name, ns);
@@ -295,21 +287,9 @@ void summary_wait(struct summary *summary, const struct named_stall *named,
 	remedies_wait(&total->remedies, wait, is_long);
 }
 
-const struct summary_total *summary_at(const struct summary *summary, enum summary_table which,
-				       size_t rank)
+const void *summary_at(const struct summary *summary, enum summary_table which, size_t rank)
 {
 	return ranking_at(summary->tables[which], rank);
-}
-
-const struct shrinker_total *summary_shrinker_at(const struct summary *summary,
-						 enum summary_table which, size_t rank)
-{
-	return ranking_at(summary->tables[which], rank);
-}
-
-const struct ranked *summary_had_cpu_at(const struct summary *summary, size_t rank)
-{
-	return ranking_at(summary->tables[SUMMARY_RUNNERS], rank);
 }
 
 uint64_t summary_had_cpu_unknown(const struct summary *summary)
@@ -317,7 +297,7 @@ uint64_t summary_had_cpu_unknown(const struct summary *summary)
 	uint64_t ns = phases_state(&summary->stalls[STALLS_WAITING].phases, STATE_WAITED);
 	const struct ranked *runner;
 
-	for (size_t rank = 0; (runner = summary_had_cpu_at(summary, rank)); rank++)
+	for (size_t rank = 0; (runner = summary_at(summary, SUMMARY_RUNNERS, rank)); rank++)
 		ns -= runner->total;
 	return ns;
 }

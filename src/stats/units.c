@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +26,6 @@ struct units *units_new(unsigned int places)
 	if (!units->period || hash_init(&units->hash, &units->series[0].link,
 					sizeof(units->series[0]), places ? places : 1)) {
 		units_free(units);
-		errno = ENOMEM;
 		return NULL;
 	}
 	units->places = places;

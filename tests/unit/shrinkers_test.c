@@ -42,20 +42,19 @@ static void test_totals(void **state)
 {
 	struct summary *summary = *state;
 
-	assert_null(summary_shrinker_at(summary, SUMMARY_SHRINKERS, 0));
+	assert_null(summary_at(summary, SUMMARY_SHRINKERS, 0));
 	summary_shrinker(summary, 0xffffffff80000300, -1, 5);
 	summary_shrinker(summary, 0x100, -1, 7);
 	summary_shrinker(summary, 0x200, -1, 4);
-	check(summary_shrinker_at(summary, SUMMARY_SHRINKERS, 0), 0x100, 7, 7, 1);
+	check(summary_at(summary, SUMMARY_SHRINKERS, 0), 0x100, 7, 7, 1);
 	summary_shrinker(summary, 0x100, -1, 100 * DAY);
 	summary_shrinker(summary, 0x200, -1, 1);
 	summary_shrinker(summary, 0x100, -1, 8);
-	check(summary_shrinker_at(summary, SUMMARY_SHRINKERS, 0), 0x100, 100 * DAY + 15, 100 * DAY,
-	      3);
+	check(summary_at(summary, SUMMARY_SHRINKERS, 0), 0x100, 100 * DAY + 15, 100 * DAY, 3);
 	/* equal times by address */
-	check(summary_shrinker_at(summary, SUMMARY_SHRINKERS, 1), 0x200, 5, 4, 2);
-	check(summary_shrinker_at(summary, SUMMARY_SHRINKERS, 2), 0xffffffff80000300, 5, 5, 1);
-	assert_null(summary_shrinker_at(summary, SUMMARY_SHRINKERS, 3));
+	check(summary_at(summary, SUMMARY_SHRINKERS, 1), 0x200, 5, 4, 2);
+	check(summary_at(summary, SUMMARY_SHRINKERS, 2), 0xffffffff80000300, 5, 5, 1);
+	assert_null(summary_at(summary, SUMMARY_SHRINKERS, 3));
 }
 
 /* Modules come and go: the newest callback has a total, and what took most keeps its own. */
@@ -70,14 +69,14 @@ static void test_churn(void **state)
 
 		summary_shrinker(summary, i, -1, 1);
 		do {
-			total = summary_shrinker_at(summary, SUMMARY_SHRINKERS, place++);
+			total = summary_at(summary, SUMMARY_SHRINKERS, place++);
 			assert_non_null(total);
 		} while (total->callback != (uint64_t)i);
 		check(total, i, 1, 1, 1);
 		assert_int_equal(total->ranked.error, (i - 2) / (SHRINKERS_MAX - 1));
 	}
-	check(summary_shrinker_at(summary, SUMMARY_SHRINKERS, 0), 1, 1000, 1000, 1);
-	assert_null(summary_shrinker_at(summary, SUMMARY_SHRINKERS, SHRINKERS_MAX));
+	check(summary_at(summary, SUMMARY_SHRINKERS, 0), 1, 1000, 1000, 1);
+	assert_null(summary_at(summary, SUMMARY_SHRINKERS, SHRINKERS_MAX));
 	assert_int_equal(summary_overflow(summary), 99 * SHRINKERS_MAX - 1);
 }
 
@@ -93,20 +92,21 @@ static void test_superblocks(void **state)
 	summary_shrinker(summary, 0x100, SHRINKER_NAMES_MAX - 1, 90);
 	summary_shrinker(summary, 0x100, 5, 80);
 	summary_shrinker(summary, 0x200, 2, 85);
-	for (size_t i = 0; i < COUNT(expected); i++)
-		assert_int_equal(summary_shrinker_at(summary, SUMMARY_SUPERBLOCKS, i)->ranked.id,
-				 expected[i]);
-	check(summary_shrinker_at(summary, SUMMARY_SUPERBLOCKS, 1), 0x200, 85, 85, 1);
-	check(summary_shrinker_at(summary, SUMMARY_SUPERBLOCKS, 3), 0x100, 80, 50, 2);
-	assert_null(summary_shrinker_at(summary, SUMMARY_SUPERBLOCKS, 4));
+	for (size_t i = 0; i < COUNT(expected); i++) {
+		total = summary_at(summary, SUMMARY_SUPERBLOCKS, i);
+		assert_int_equal(total->ranked.id, expected[i]);
+	}
+	check(summary_at(summary, SUMMARY_SUPERBLOCKS, 1), 0x200, 85, 85, 1);
+	check(summary_at(summary, SUMMARY_SUPERBLOCKS, 3), 0x100, 80, 50, 2);
+	assert_null(summary_at(summary, SUMMARY_SUPERBLOCKS, 4));
 	/* The next one in the place of 7 inherits nothing; the callback keeps the time of both. */
 	summary_shrinker(summary, 0x100, 7 + SHRINKER_NAMES_MAX, 3);
-	total = summary_shrinker_at(summary, SUMMARY_SUPERBLOCKS, 3);
+	total = summary_at(summary, SUMMARY_SUPERBLOCKS, 3);
 	assert_int_equal(total->ranked.id, 7 + SHRINKER_NAMES_MAX);
 	check(total, 0x100, 3, 3, 1);
-	check(summary_shrinker_at(summary, SUMMARY_SHRINKERS, 0), 0x100, 253, 90, 5);
-	assert_non_null(summary_shrinker_at(summary, SUMMARY_SUPERBLOCKS, 3));
-	assert_null(summary_shrinker_at(summary, SUMMARY_SUPERBLOCKS, 4));
+	check(summary_at(summary, SUMMARY_SHRINKERS, 0), 0x100, 253, 90, 5);
+	assert_non_null(summary_at(summary, SUMMARY_SUPERBLOCKS, 3));
+	assert_null(summary_at(summary, SUMMARY_SUPERBLOCKS, 4));
 }
 
 #define TEST(name)                                                                                 \

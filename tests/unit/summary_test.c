@@ -382,14 +382,14 @@ static void test_had_cpu(void **state)
 	WAITED(100, false, { 9, "kworker/u8:12", 5 }, { 11, "swapper", 1 });
 	WAITED(1000, true, { 5, "a", 900 });
 	for (size_t i = 0; i < COUNT(expected); i++) {
-		const struct ranked *ranked = summary_had_cpu_at(summary, i);
+		const struct ranked *ranked = summary_at(summary, SUMMARY_RUNNERS, i);
 
 		assert_non_null(ranked);
 		assert_string_equal(ranked->name, expected[i].name);
 		assert_int_equal(ranked->id, expected[i].id);
 		assert_int_equal(ranked->total, expected[i].total);
 	}
-	assert_null(summary_had_cpu_at(summary, COUNT(expected)));
+	assert_null(summary_at(summary, SUMMARY_RUNNERS, COUNT(expected)));
 	assert_int_equal(summary_had_cpu_unknown(summary), 3 + 22 + 94);
 	assert_int_equal(summary_longest(summary, 0)->stall->runners[1].ns, 30);
 }

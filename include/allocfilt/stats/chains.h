@@ -23,7 +23,7 @@ struct chain_step {
 
 struct chains;
 
-/** chains_new - allocate a table of at most @most steps with the root; NULL with errno ENOMEM */
+/** chains_new - allocate a table of at most @most steps with the root; NULL if there is no memory */
 struct chains *chains_new(size_t most);
 void chains_free(struct chains *chains);
 

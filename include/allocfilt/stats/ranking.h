@@ -31,7 +31,7 @@ struct ranking;
  * @size: of an entry, in bytes
  * @name_bytes: room of a name with its NUL, a longer one is cut; 1: there are none
  *
- * Returns NULL with errno ENOMEM.
+ * Returns NULL if there is no memory.
  */
 struct ranking *ranking_new(size_t most, size_t size, size_t name_bytes);
 void ranking_free(struct ranking *ranking);

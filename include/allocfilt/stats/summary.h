@@ -23,13 +23,18 @@
 #define SHRINKERS_MAX	      256 /* callbacks: several times as many as a kernel has */
 #define SUMMARY_LONGEST_MAX   10
 
-/* Each has a table of its own. */
+/* Each has a table of its own, of struct summary_total where no other one is named. */
 enum summary_table {
 	SUMMARY_FUNCTIONS,
 	SUMMARY_CGROUPS,
 	SUMMARY_TASKS,
 	SUMMARY_KERNEL_THREADS,
-	SUMMARY_RUNNERS, /* of struct ranked alone */
+	/*
+	 * of struct ranked alone: who had the CPU while tasks waited for one. Tasks of one name are one
+	 * entry; so are kworkers up to the colon in their names, "kworker/u8". An idle CPU, which nobody
+	 * had, is the entry "swapper" with the id SUMMARY_IDLE; all others have 0.
+	 */
+	SUMMARY_RUNNERS,
 	/* of struct ranked alone: see summary_reclaimed() */
 	SUMMARY_RECLAIMED,
 	/* of struct shrinker_total: all slab pairs, slow or not */
@@ -71,7 +76,7 @@ struct summary_stalls {
 
 struct summary;
 
-/** summary_new - allocate all that is needed; NULL with errno ENOMEM */
+/** summary_new - allocate all that is needed; NULL if there is no memory */
 struct summary *summary_new(void);
 void summary_free(struct summary *summary);
 
@@ -98,22 +103,13 @@ void summary_stall(struct summary *summary, const struct named_stall *named);
 void summary_wait(struct summary *summary, const struct named_stall *named,
 		  const struct memory_wait *wait, bool is_long);
 
-/** summary_at - the entries of a table, most time in stalls and short waits first; NULL after the last */
-const struct summary_total *summary_at(const struct summary *summary, enum summary_table which,
-				       size_t rank);
-
-/** summary_shrinker_at - the same for shrinkers or superblocks; equal times by address or number */
-const struct shrinker_total *summary_shrinker_at(const struct summary *summary,
-						 enum summary_table which, size_t rank);
-
 /**
- * summary_had_cpu_at - who had the CPU while tasks waited for one, the one with most time first
+ * summary_at - the entries of a table, most time first; NULL after the last
  *
- * Tasks of one name are one entry; so are kworkers up to the colon in their names, "kworker/u8". An idle
- * CPU, which nobody had, is the entry "swapper" with the id SUMMARY_IDLE; all others have 0. Returns
- * NULL after the last one.
+ * Of tasks and cgroups it is the time in stalls and short waits. Equal times come by name, or by the
+ * address or number of a shrinker or superblock.
  */
-const struct ranked *summary_had_cpu_at(const struct summary *summary, size_t rank);
+const void *summary_at(const struct summary *summary, enum summary_table which, size_t rank);
 
 /** summary_had_cpu_unknown - ns that tasks waited for a CPU, and who had it is not recorded */
 uint64_t summary_had_cpu_unknown(const struct summary *summary);

@@ -48,7 +48,7 @@ struct unit_total {
 struct units;
 
 /**
- * units_new - allocate all that is needed; NULL with errno ENOMEM
+ * units_new - allocate all that is needed; NULL if there is no memory
  * @places: how many units have counters of their own, UNITS_MAX at most
  */
 struct units *units_new(unsigned int places);
