@@ -17,7 +17,7 @@ struct symbols;
  * @layout: of the data; copied
  * @symbols: for %ps and %pS; it has to outlive the texts
  *
- * Returns NULL with errno ENOMEM.
+ * Returns NULL if there is no memory.
  */
 struct event_texts *event_texts_new(int count, const struct page_layout *layout,
 				    struct symbols *symbols);

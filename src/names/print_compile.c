@@ -642,7 +642,11 @@ static const char *compile_conversion(struct compiler *compiler, const char *at)
 static int compile_text(struct compiler *compiler)
 {
 	const char *at = parse_string(compiler);
+	struct step *name = emit(compiler, STEP_TEXT);
 
+	name->text = compiler->room;
+	name->length = (uint32_t)sprintf(compiler->room, "%s: ", compiler->event->name);
+	compiler->room += name->length;
 	do {
 		struct step *step = emit(compiler, STEP_TEXT);
 
@@ -676,7 +680,8 @@ static int compile_program(struct print_program *program, struct tep_event *even
 	};
 	int ret;
 
-	*program = (struct print_program){ .room = malloc(strlen(text) + 1) };
+	*program = (struct print_program){ .room = malloc(strlen(event->name) + strlen(": ") +
+							  strlen(text) + 1) };
 	if (!program->room)
 		return -ENOMEM;
 	compiler.room = program->room;

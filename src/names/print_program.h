@@ -95,15 +95,15 @@ int print_compile(struct print_program *program, const struct event_format *even
 void print_program_free(struct print_program *program);
 
 /**
- * print_run - append what the kernel prints for a record, without the event's name
+ * print_run - print what the kernel prints for a record: "NAME: …"; nothing for a program without steps
  * @field: print only the conversion whose argument names this field first; NULL: print all
- * @text: @size bytes, 1 at least, of which @used are in use
+ * @text: @size bytes, 1 at least
  *
  * A field that lies outside the record reads as 0. Returns the length of @text, cut to size - 1 and
  * ended by NUL.
  */
 size_t print_run(const struct print_program *program, const struct print_source *source,
-		 const char *field, char *text, size_t size, size_t used);
+		 const char *field, char *text, size_t size);
 
 /* Arithmetic of C, for expressions that are constant when they are compiled. */
 struct value value_wrap(struct value value);

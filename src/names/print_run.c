@@ -346,10 +346,10 @@ static const struct step *find_conversion(const struct print_program *program, c
 }
 
 size_t print_run(const struct print_program *program, const struct print_source *source,
-		 const char *field, char *text, size_t size, size_t used)
+		 const char *field, char *text, size_t size)
 {
 	const struct step *step = program->steps, *end = step + program->nr_steps;
-	struct out out = { .text = text, .size = size - 1, .length = used };
+	struct out out = { .text = text, .size = size - 1 };
 
 	if (field)
 		step = find_conversion(program, field, &end);
