@@ -20,7 +20,6 @@ struct account *account_new(const struct plan *plan, const pid_t *pids, struct r
 	if (hash_init(&account->waiters, &account->waiter[0].hash, sizeof(account->waiter[0]),
 		      ACCOUNT_WAITERS_MAX)) {
 		free(account);
-		errno = ENOMEM;
 		return NULL;
 	}
 	return account;

@@ -51,8 +51,7 @@ struct writer *writer_beside(const struct writer *other, int fd)
 
 static void close_own(struct writer *writer)
 {
-	if (writer->own >= 0)
-		close(writer->own);
+	file_close(writer->own);
 }
 
 void writer_attach(struct writer *writer, int fd)

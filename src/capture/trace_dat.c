@@ -703,7 +703,6 @@ void trace_dat_free(struct trace_dat *dat)
 		free(dat->files[i].text);
 	}
 	free(dat->files);
-	if (dat->fd >= 0)
-		close(dat->fd);
+	file_close(dat->fd);
 	free(dat);
 }

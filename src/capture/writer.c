@@ -75,8 +75,7 @@ int capture_directory(const struct capture_writer *writer)
 
 static void close_open(int fd)
 {
-	if (fd >= 0)
-		close(fd);
+	file_close(fd);
 }
 
 /* With a descriptor of its own, as closedir() closes it. */

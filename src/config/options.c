@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

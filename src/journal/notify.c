@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/journal/notify.h"
+#include "allocfilt/base/file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -76,8 +77,7 @@ void notify_free(struct notify *notify)
 {
 	if (!notify)
 		return;
-	if (notify->fd >= 0)
-		close(notify->fd);
+	file_close(notify->fd);
 	free(notify);
 }
 

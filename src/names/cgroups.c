@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "allocfilt/base/file.h"
 #include "allocfilt/base/hash.h"
 #include "allocfilt/base/memory.h"
 #include "allocfilt/base/text.h"
@@ -106,24 +107,18 @@ struct cgroups *cgroups_new(const char *mounts, int saved, size_t size)
 {
 	struct cgroups *cgroups;
 	char mount[PATH_MAX];
-	int ret = -ENOMEM;
 
 	if (!mounts)
 		size = read_saved_cgroups(NULL, saved) + 1;
 	cgroups = calloc(1, sizeof(*cgroups) + size * sizeof(cgroups->table[0]));
-	if (cgroups) {
-		cgroups->size = size;
-		cgroups->before = UNKNOWN;
-		ret = hash_init(&cgroups->hash, &cgroups->table[0].link, sizeof(cgroups->table[0]),
-				size);
-	}
-	if (!ret)
-		read_saved_cgroups(cgroups, saved);
-	if (ret) {
+	if (!cgroups ||
+	    hash_init(&cgroups->hash, &cgroups->table[0].link, sizeof(cgroups->table[0]), size)) {
 		free(cgroups);
-		errno = ENOMEM;
 		return NULL;
 	}
+	cgroups->size = size;
+	cgroups->before = UNKNOWN;
+	read_saved_cgroups(cgroups, saved);
 	cgroups->mount = -1;
 	if (mounts && find_cgroup2(mounts, mount)) {
 		cgroups->mount = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -136,8 +131,7 @@ void cgroups_free(struct cgroups *cgroups)
 {
 	if (!cgroups)
 		return;
-	if (cgroups->mount >= 0)
-		close(cgroups->mount);
+	file_close(cgroups->mount);
 	hash_destroy(&cgroups->hash);
 	free(cgroups);
 }
@@ -211,8 +205,7 @@ static void read_cgroup_pressure(struct cgroups *cgroups, uint64_t id, const cha
 	snprintf(name, sizeof(name), "%s/memory.pressure", dir);
 	fd = openat(cgroups->mount, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	memory_pressure_read(fd, &now);
-	if (fd >= 0)
-		close(fd);
+	file_close(fd);
 	cgroup = link ? container_of(link, struct cgroup, link) : add_cgroup(cgroups, id, dir + 1);
 	if (begins)
 		cgroup->before = now.known ? now.some : UNKNOWN;

@@ -100,8 +100,7 @@ static bool make_tables(struct resolver *resolver, const struct plan *plan,
 	resolver->tasks = task_cache_new(source, options->limit_memory / 2048);
 	resolver->cgroups =
 		cgroups_new(source->proc ? "/proc/self/mounts" : NULL, saved, CGROUPS_MAX);
-	if (saved >= 0)
-		close(saved);
+	file_close(saved);
 	resolver->shrinkers = shrinker_names_new(source_open(source, "mountinfo"), resolver);
 	if (options->stack)
 		resolver->stacks = stacks_new();
@@ -327,10 +326,8 @@ void resolver_shrinker(struct resolver *resolver, uint64_t shrinker, uint64_t ca
 		       size_t size)
 {
 	const char *label = resolver_shrinker_label(resolver, shrinker);
-	size_t used;
+	size_t used = (size_t)resolver_symbol(resolver, callback, 's', text, size);
 
-	resolver_symbol(resolver, callback, 's', text, size);
-	used = strlen(text);
 	if (label)
 		snprintf(text + used, size - used, "[%s]", label);
 }

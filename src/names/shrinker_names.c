@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "allocfilt/base/file.h"
 #include "allocfilt/base/hash.h"
 #include "allocfilt/names/shrinkers.h"
 #include "names/line_reader.h"
@@ -50,8 +49,7 @@ struct shrinker_names *shrinker_names_new(int mounts, struct resolver *resolver)
 	struct shrinker_names *names = calloc(1, sizeof(*names));
 
 	if (!names) {
-		if (mounts >= 0)
-			close(mounts);
+		file_close(mounts);
 		return NULL;
 	}
 	names->resolver = resolver;
@@ -60,7 +58,6 @@ struct shrinker_names *shrinker_names_new(int mounts, struct resolver *resolver)
 		       SHRINKER_NAMES_MAX))
 		return names;
 	shrinker_names_free(names);
-	errno = ENOMEM;
 	return NULL;
 }
 
@@ -68,8 +65,7 @@ void shrinker_names_free(struct shrinker_names *names)
 {
 	if (!names)
 		return;
-	if (names->mounts >= 0)
-		close(names->mounts);
+	file_close(names->mounts);
 	hash_destroy(&names->hash);
 	free(names);
 }

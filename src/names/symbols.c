@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
+#include "allocfilt/base/file.h"
 #include "allocfilt/base/hash.h"
 #include "allocfilt/names/resolver.h"
 #include "names/line_reader.h"
@@ -155,8 +155,7 @@ uint64_t kallsyms_address(int fd, const char *function)
 	while (!address && next_symbol_line(&reader, &line))
 		if (!strcmp(line.name, function))
 			address = line.address;
-	if (fd >= 0)
-		close(fd);
+	file_close(fd);
 	return address;
 }
 
@@ -178,10 +177,8 @@ struct symbols *symbols_new(int fd, int modules)
 	struct symbols *symbols = calloc(1, sizeof(*symbols));
 
 	if (!symbols) {
-		if (fd >= 0)
-			close(fd);
-		if (modules >= 0)
-			close(modules);
+		file_close(fd);
+		file_close(modules);
 		return NULL;
 	}
 	symbols->fd = fd;
@@ -196,10 +193,8 @@ void symbols_free(struct symbols *symbols)
 {
 	if (!symbols)
 		return;
-	if (symbols->fd >= 0)
-		close(symbols->fd);
-	if (symbols->modules >= 0)
-		close(symbols->modules);
+	file_close(symbols->fd);
+	file_close(symbols->modules);
 	area_free(&symbols->entries);
 	area_free(&symbols->text);
 	free(symbols);

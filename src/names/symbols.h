@@ -34,7 +34,7 @@ struct symbols;
  * @fd: a text of kallsyms, or the -errno of opening it
  * @modules: the running kernel's text of /proc/modules; negative: the symbols do not change
  *
- * Both descriptors belong to the symbols from now on. Returns NULL with errno ENOMEM only; see
+ * Both descriptors belong to the symbols from now on. Returns NULL if there is no memory; see
  * symbols_readable().
  */
 struct symbols *symbols_new(int fd, int modules);

@@ -2,12 +2,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/klog.h>
 #include <unistd.h>
 
+#include "allocfilt/base/file.h"
 #include "allocfilt/base/hash.h"
 #include "allocfilt/base/text.h"
 #include "allocfilt/names/tasks.h"
@@ -340,8 +340,7 @@ static bool has_new_victims(struct task_cache *cache)
 	/* A read gives a page at most. */
 	while (fd >= 0 && (length = read(fd, text + used, sizeof(text) - 1 - used)) > 0)
 		used += (size_t)length;
-	if (fd >= 0)
-		close(fd);
+	file_close(fd);
 	text[used] = '\0';
 	count = strstr(text, "\noom_kill ");
 	if (count)
@@ -592,7 +591,8 @@ struct task_cache *task_cache_new(const struct data_source *source, size_t size)
 {
 	struct task_cache *cache = calloc(1, sizeof(*cache));
 	const char *proc = source->proc;
-	int tasks = -1, ret;
+	int tasks = -1;
+	bool has_room;
 
 	if (!cache)
 		return NULL;
@@ -608,29 +608,23 @@ struct task_cache *task_cache_new(const struct data_source *source, size_t size)
 	}
 	cache->tasks = calloc(size, sizeof(*cache->tasks));
 	cache->infos = calloc(size, sizeof(*cache->infos));
-	ret = cache->tasks && cache->infos ?
-		      hash_init(&cache->hash, &cache->tasks[0].link, sizeof(*cache->tasks), size) :
-		      -ENOMEM;
-	if (!ret && !proc)
+	has_room = cache->tasks && cache->infos &&
+		   !hash_init(&cache->hash, &cache->tasks[0].link, sizeof(*cache->tasks), size);
+	if (has_room && !proc)
 		read_capture(cache, tasks);
-	if (tasks >= 0)
-		close(tasks);
-	if (ret) {
-		task_cache_free(cache);
-		errno = ENOMEM;
-		return NULL;
-	}
-	return cache;
+	file_close(tasks);
+	if (has_room)
+		return cache;
+	task_cache_free(cache);
+	return NULL;
 }
 
 void task_cache_free(struct task_cache *cache)
 {
 	if (!cache)
 		return;
-	if (cache->proc >= 0)
-		close(cache->proc);
-	if (cache->saved >= 0)
-		close(cache->saved);
+	file_close(cache->proc);
+	file_close(cache->saved);
 	hash_destroy(&cache->hash);
 	free(cache->infos);
 	free(cache->tasks);

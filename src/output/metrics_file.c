@@ -28,7 +28,6 @@ struct metrics_file *metrics_file_new(const char *path)
 	if (file->path && file->writer)
 		return file;
 	metrics_file_free(file);
-	errno = ENOMEM;
 	return NULL;
 }
 
@@ -78,8 +77,7 @@ int metrics_file_check(const struct metrics_file *file, struct failure *failure)
 	int dir = file_open_parent(file->path, &name);
 	int ret = dir < 0 ? dir : faccessat(dir, ".", W_OK, AT_EACCESS) ? -errno : 0;
 
-	if (dir >= 0)
-		close(dir);
+	file_close(dir);
 	return ret ? refuse_metrics_file(file, EXIT_STATUS_USAGE, ret, failure) : 0;
 }
 
@@ -102,8 +100,7 @@ int metrics_file_write(struct metrics_file *file, const struct summary_view *vie
 		 */
 		ret = file_replace_end(&new, ret, false);
 	}
-	if (dir >= 0)
-		close(dir);
+	file_close(dir);
 	file->changed = ret != file->last;
 	file->last = ret;
 	return ret ? refuse_metrics_file(file, EXIT_STATUS_RUN_TIME, ret, failure) : 0;

@@ -9,7 +9,6 @@
 #include "allocfilt/output/facts.h"
 #include "allocfilt/output/form.h"
 #include "allocfilt/stall/cause.h"
-#include "allocfilt/stats/ranking.h"
 #include "output/tree.h"
 
 /* The form `tree`: a block for each stall, for people; then the summary. */

@@ -3,8 +3,6 @@
 #define ALLOCFILT_OUTPUT_TREE_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "allocfilt/base/line.h"
 #include "allocfilt/stall/stall.h"

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 
 #include "allocfilt/base/base.h"
 #include "allocfilt/plan/catalog.h"
@@ -95,11 +94,10 @@ struct field {
 };
 
 struct format {
-	SLIST_ENTRY(format) link; /* in decode.formats */
-	int event;		  /* index into the plan's events, or DECODE_… */
-	uint8_t kind;		  /* enum record_kind */
-	int id;			  /* enum event_id */
-	size_t minimum;		  /* bytes of a whole record */
+	int event;	/* index into the plan's events, or DECODE_… */
+	uint8_t kind;	/* enum record_kind */
+	int id;		/* enum event_id */
+	size_t minimum; /* bytes of a whole record */
 	struct field fields[FIELDS_MAX];
 	unsigned int nr_fields;
 	union { /* the fields' values until they are read */
@@ -108,8 +106,6 @@ struct format {
 	} unknown;
 	uint16_t data; /* offset of the field without a fixed size: buf, id of our probe, caller */
 };
-
-SLIST_HEAD(format_list, format);
 
 /* The first bytes of each record on all kernels; include/linux/trace_events.h: struct trace_entry. */
 struct entry {
@@ -130,7 +126,6 @@ struct decode {
 	bool big_endian; /* the data */
 	struct window_offsets window;
 	bool has_formats;
-	struct format_list formats;
 	struct format **by_type; /* NULL: unknown */
 	size_t nr_types;	 /* of by_type */
 	int16_t *indents;	 /* of CPUs by number, and one of all that are in no list */
@@ -157,7 +152,6 @@ struct decode *decode_new(const struct data_source *source)
 	decode->indents = calloc(decode->nr_cpus + 1, sizeof(*decode->indents));
 	if (!decode->indents) {
 		decode_free(decode);
-		errno = ENOMEM;
 		return NULL;
 	}
 	return decode;
@@ -168,14 +162,11 @@ static struct format ignored = { .event = DECODE_IGNORE, .minimum = SIZE_MAX };
 
 void decode_free(struct decode *decode)
 {
-	struct format *format;
-
 	if (!decode)
 		return;
-	while ((format = SLIST_FIRST(&decode->formats))) {
-		SLIST_REMOVE_HEAD(&decode->formats, link);
-		free(format);
-	}
+	for (size_t type = 0; type < decode->nr_types; type++)
+		if (decode->by_type[type] != &ignored)
+			free(decode->by_type[type]);
 	free(decode->by_type);
 	free(decode->indents);
 	free(decode);
@@ -353,7 +344,6 @@ static int add_known_format(struct decode *decode, int event, int id, struct tep
 	format->minimum = end_of_fields(format, described->format.common_fields, 0);
 	format->minimum = end_of_fields(format, described->format.fields, format->minimum);
 	decode->has_formats = true;
-	SLIST_INSERT_HEAD(&decode->formats, format, link);
 	return 0;
 }
 

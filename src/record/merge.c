@@ -23,7 +23,6 @@ struct merge *merge_new(const struct cpu_list *cpus, const struct page_layout *l
 	merge->heap = calloc(cpus->count, sizeof(*merge->heap));
 	if (!merge->cpus || !merge->heap) {
 		merge_free(merge);
-		errno = ENOMEM;
 		return NULL;
 	}
 	for (int place = 0; place < cpus->count; place++)

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/types.h>
 
 #include "allocfilt/record/page.h"
 #include "record/load.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +32,6 @@ struct stacks *stacks_new(void)
 				 STACKS_MAX))
 		return stacks;
 	free(stacks);
-	errno = ENOMEM;
 	return NULL;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
 #include "allocfilt/run/command.h"
 #include "allocfilt/run/loop.h"
@@ -96,10 +97,8 @@ void command_free(struct command *command)
 		kill(command->pid, SIGKILL);
 		waitpid(command->pid, NULL, 0);
 	}
-	if (command->ended >= 0)
-		close(command->ended);
-	if (command->news >= 0)
-		close(command->news);
+	file_close(command->ended);
+	file_close(command->news);
 	free(command);
 }
 

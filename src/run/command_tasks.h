@@ -15,7 +15,7 @@
 
 struct command_tasks;
 
-/** command_tasks_new - @pid: COMMAND's; of one that no task can have, all are; NULL with errno ENOMEM */
+/** command_tasks_new - @pid: COMMAND's; of one that no task can have, all are; NULL if there is no memory */
 struct command_tasks *command_tasks_new(const struct plan *plan, pid_t pid);
 void command_tasks_free(struct command_tasks *tasks);
 

@@ -140,8 +140,7 @@ static int read_side(const struct run_context *run, struct diff *diff, int side,
 	if (!text)
 		ret = failure_no_memory(failure);
 	if (!ret && (fd < 0 || read(fd, &first, 1) != 1 || first != '{')) {
-		if (fd >= 0)
-			close(fd);
+		file_close(fd);
 		fd = memfd_create("summary", MFD_CLOEXEC);
 		ret = replay_json(run, path, fd, &none, failure);
 	}
@@ -154,8 +153,7 @@ static int read_side(const struct run_context *run, struct diff *diff, int side,
 					  "%s: neither a capture nor a whole output of -f json",
 					  path);
 	}
-	if (fd >= 0)
-		close(fd);
+	file_close(fd);
 	free(text);
 	return ret;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
 #include "allocfilt/output/metrics.h"
 #include "allocfilt/run/command.h"
@@ -292,8 +293,7 @@ static void live_free(struct live *live)
 {
 	free_plan(live);
 	tracing_free(&live->tracing);
-	if (live->pressure >= 0)
-		close(live->pressure);
+	file_close(live->pressure);
 	free(live);
 }
 

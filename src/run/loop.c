@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "allocfilt/base/base.h"
+#include "allocfilt/base/file.h"
 #include "allocfilt/run/loop.h"
 #include "allocfilt/run/signals.h"
 
@@ -88,8 +89,7 @@ void loop_free(struct loop *loop)
 	if (!loop)
 		return;
 	for (int i = 0; i < LOOP_FDS; i++)
-		if (loop->fds[i] >= 0)
-			close(loop->fds[i]);
+		file_close(loop->fds[i]);
 	free(loop);
 }
 

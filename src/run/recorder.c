@@ -154,8 +154,7 @@ void recorder_free(struct recorder *recorder)
 	capture_writer_free(recorder->writer);
 	pipeline_free(recorder->pipeline);
 	writer_free(recorder->nowhere);
-	if (recorder->null >= 0)
-		close(recorder->null);
+	file_close(recorder->null);
 	losses_free(recorder->losses);
 	cgroups_free(recorder->cgroups);
 	task_cache_free(recorder->tasks);
@@ -401,8 +400,7 @@ static uint64_t read_modules(void)
 	int fd = file_open("/proc", "modules", FILE_TEXT_MAX);
 	uint64_t hash = modules_hash(fd);
 
-	if (fd >= 0)
-		close(fd);
+	file_close(fd);
 	return hash;
 }
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
 #include "allocfilt/output/file.h"
 #include "allocfilt/run/signals.h"
@@ -272,8 +273,7 @@ static int replay_longest(const struct run_context *run, struct failure *failure
 	log_set_level(options->quiet   ? LOG_LEVEL_ERROR :
 		      options->verbose ? LOG_LEVEL_DEBUG :
 					 LOG_LEVEL_NOTICE);
-	if (fd >= 0)
-		close(fd);
+	file_close(fd);
 	longest.known = true;
 	while (longest.equal < longest.count &&
 	       longest.ns[longest.count - 1 - longest.equal] == longest.ns[longest.count - 1])

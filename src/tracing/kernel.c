@@ -127,8 +127,7 @@ static bool is_mounted(const char *dir)
 	struct statfs found;
 	bool mounted = fd >= 0 && !fstatfs(fd, &found) && found.f_type == TRACEFS_MAGIC;
 
-	if (fd >= 0)
-		close(fd);
+	file_close(fd);
 	return mounted;
 }
 
@@ -237,8 +236,7 @@ static int read_function_names(struct kernel *kernel, struct tracefs_instance *t
 	if (kernel->list)
 		return read_list(kernel, request, whole);
 	ret = -errno;
-	if (fd >= 0)
-		close(fd);
+	file_close(fd);
 	return ret;
 }
 

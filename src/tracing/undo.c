@@ -179,10 +179,8 @@ void undo_close(struct undo *undo)
 {
 	if (!undo)
 		return;
-	if (undo->lock >= 0)
-		close(undo->lock);
-	if (undo->dir_fd >= 0)
-		close(undo->dir_fd);
+	file_close(undo->lock);
+	file_close(undo->dir_fd);
 	free(undo->dir);
 	free(undo);
 }

@@ -61,7 +61,6 @@ struct verify *verify_new(const struct data_source *source, const struct plan_of
 	findings->cpus = calloc(source->cpus.count, sizeof(*findings->cpus));
 	if (!verify->decode || !findings->cpus || read_formats(verify, offer)) {
 		verify_free(verify);
-		errno = ENOMEM;
 		return NULL;
 	}
 	findings->all.cpu = -1;

@@ -71,7 +71,7 @@ struct account;
  * account_new
  * @pids: of -p, 0 ends; NULL: all that the kernel counts
  *
- * The arguments have to outlive it. Returns NULL with errno ENOMEM.
+ * The arguments have to outlive it. Returns NULL if there is no memory.
  */
 struct account *account_new(const struct plan *plan, const pid_t *pids, struct resolver *resolver);
 void account_free(struct account *account);

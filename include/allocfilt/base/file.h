@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 /*
  * Files. Functions return 0 or -errno, if they do not say otherwise. @path is below @dir, or by
@@ -34,6 +35,13 @@ int file_open(const char *dir, const char *path, int64_t most);
  * Returns a descriptor, or -errno (-ELOOP: a symbolic link on the way, which is not followed).
  */
 int file_open_folder(int dir, const char *path, bool make, const char **ret_name);
+
+/** file_close - close(2), but nothing for a file that could not be opened, whose descriptor is negative */
+static inline void file_close(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
 
 /** file_error - strerror(3) for a failure of file_open() or file_read(); @error: positive */
 const char *file_error(int error);

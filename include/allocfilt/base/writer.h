@@ -23,7 +23,7 @@ struct writer;
  *	that is full
  * @stop_fd: readable when the run is to stop (a signalfd, which is not read here), -1 for none
  *
- * Returns NULL with errno ENOMEM.
+ * Returns NULL if there is no memory.
  */
 struct writer *writer_new(int fd, int stop_fd);
 

@@ -19,7 +19,7 @@ struct notify;
  * notify_new - read NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID
  *
  * The variables are removed from the environment, so that no child sends notifications for us.
- * Returns NULL with errno ENOMEM.
+ * Returns NULL if there is no memory.
  */
 struct notify *notify_new(void);
 void notify_free(struct notify *notify);

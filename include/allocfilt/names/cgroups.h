@@ -25,7 +25,7 @@ struct cgroups;
  * @size: limit of paths in a live run, at least 1; the least recently used one is evicted. A capture
  *	is read as a whole, up to 65536 cgroups.
  *
- * Returns NULL with errno ENOMEM. Without cgroup2, or the right to open a directory by its number
+ * Returns NULL if there is no memory. Without cgroup2, or the right to open a directory by its number
  * (CAP_DAC_READ_SEARCH), no path is known.
  */
 struct cgroups *cgroups_new(const char *mounts, int saved, size_t size);

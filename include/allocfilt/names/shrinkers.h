@@ -23,7 +23,7 @@
  * @mounts: a text of mountinfo, or negative: none; belongs to the names from now on
  * @resolver: names callbacks
  *
- * Returns NULL with errno ENOMEM.
+ * Returns NULL if there is no memory.
  */
 struct shrinker_names *shrinker_names_new(int mounts, struct resolver *resolver);
 void shrinker_names_free(struct shrinker_names *names);

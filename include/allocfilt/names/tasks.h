@@ -40,7 +40,7 @@ struct task_cache;
  * @size: limit of tasks in a live run; the least recently used one is evicted. A capture is read as
  *	a whole, up to 65536 tasks.
  *
- * A file that does not exist is no error. Returns NULL with errno ENOMEM.
+ * A file that does not exist is no error. Returns NULL if there is no memory.
  */
 struct task_cache *task_cache_new(const struct data_source *source, size_t size);
 void task_cache_free(struct task_cache *cache);

@@ -39,7 +39,7 @@ int metrics_text(struct writer *writer, const struct summary_view *view,
 
 struct metrics_file;
 
-/** metrics_file_new - allocate all buffers, open nothing; NULL with errno ENOMEM */
+/** metrics_file_new - allocate all buffers, open nothing; NULL if there is no memory */
 struct metrics_file *metrics_file_new(const char *path);
 void metrics_file_free(struct metrics_file *file);
 

@@ -11,7 +11,7 @@
 
 struct losses;
 
-/** losses_new - the list is copied, its numbers are not; NULL with errno ENOMEM */
+/** losses_new - the list is copied, its numbers are not; NULL if there is no memory */
 struct losses *losses_new(const struct cpu_list *cpus);
 void losses_free(struct losses *losses);
 

@@ -73,7 +73,7 @@ struct merge {
  * @layout: only its byte order is used, at each page; it has to outlive the merge
  * @source: copied
  *
- * Returns NULL with errno ENOMEM or EINVAL.
+ * Returns NULL if there is no memory, or with errno EINVAL if there is no CPU.
  */
 struct merge *merge_new(const struct cpu_list *cpus, const struct page_layout *layout,
 			const struct page_source *source);

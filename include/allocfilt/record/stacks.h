@@ -17,7 +17,7 @@
 
 struct stacks;
 
-/** stacks_new - NULL with errno ENOMEM */
+/** stacks_new - NULL if there is no memory */
 struct stacks *stacks_new(void);
 void stacks_free(struct stacks *stacks);
 

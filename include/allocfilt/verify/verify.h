@@ -79,7 +79,7 @@ struct verify;
  * verify_new - checks that have seen nothing
  * @source, @offer: of a capture; the source has to outlive the checks
  *
- * Returns NULL with errno ENOMEM.
+ * Returns NULL if there is no memory.
  */
 struct verify *verify_new(const struct data_source *source, const struct plan_offer *offer);
 void verify_free(struct verify *verify);
