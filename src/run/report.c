@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "allocfilt/base/log.h"
+#include "allocfilt/base/memory.h"
 #include "allocfilt/run/loop.h"
-#include "run/memory.h"
 
 /* ---- summaries ---- */
 

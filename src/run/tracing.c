@@ -11,12 +11,12 @@
 
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
+#include "allocfilt/base/memory.h"
 #include "allocfilt/base/trace_dir.h"
 #include "allocfilt/output/file.h"
 #include "allocfilt/run/command.h"
 #include "allocfilt/run/kernel_plan.h"
 #include "allocfilt/run/signals.h"
-#include "run/memory.h"
 
 #define MARK_INTERVAL	(60 * NS_PER_SECOND)
 #define MEMORY_INTERVAL (10 * NS_PER_SECOND)
