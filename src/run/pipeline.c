@@ -13,7 +13,6 @@
 #include "allocfilt/names/shrinkers.h"
 #include "allocfilt/run/loop.h"
 #include "allocfilt/tracing/probe.h"
-#include "run/command_tasks.h"
 #include "run/selection.h"
 
 #define READ_LIMIT (100 * NS_PER_MS) /* then signals and timers come */
@@ -400,8 +399,7 @@ static noinline int special_record(struct pipeline *pipeline, struct record *rec
 {
 	switch (record->kind) {
 	case RECORD_LOST:
-		if (pipeline->selection.command)
-			command_tasks_see(pipeline->selection.command, record);
+		pipeline->selection.lost = true;
 		losses_add(pipeline->losses, record->cpu, record->lost);
 		stalls_lost(pipeline->stalls, record->cpu, record->ts);
 		return 0;
@@ -431,7 +429,7 @@ static noinline int sched_record(struct pipeline *pipeline, struct record *recor
 
 	decode_fields(pipeline->decode, record);
 	/* Where the kernel records some tasks alone, nobody knows who runs after these. */
-	if (selection->command || pipeline->source->recorded ||
+	if (pipeline->source->command || pipeline->source->recorded ||
 	    (selection->by_pid && pipeline->source->proc))
 		record->sched.name = 0;
 	if (!pipeline->sched_is_off)

@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "allocfilt/base/base.h"
 #include "allocfilt/base/text.h"
 #include "allocfilt/stall/cause.h"
-#include "run/command_tasks.h"
+
+#define TASKS_MAX 4194304 /* numbers of tasks: PID_MAX_LIMIT, include/linux/threads.h */
 
 /* A backslash is itself: names of units have some (systemd-escape(1)). */
 static bool matches(const char *glob, const char *name)
@@ -49,6 +51,18 @@ static int parse_bound(const struct selection *selection, const char *option, co
 			   "%s '%.64s' is no time; " OPTIONS_CLOCK_TIME, option, text);
 }
 
+static void set_of_command(struct selection *selection, int tid, bool is_one)
+{
+	uint64_t bit = UINT64_C(1) << tid % 64;
+
+	if (tid <= 0 || tid >= TASKS_MAX)
+		return;
+	if (is_one)
+		selection->command[tid / 64] |= bit;
+	else
+		selection->command[tid / 64] &= ~bit;
+}
+
 int selection_init(struct selection *selection, const struct options *options,
 		   const struct plan *plan, const struct data_source *source,
 		   struct failure *failure)
@@ -57,6 +71,7 @@ int selection_init(struct selection *selection, const struct options *options,
 
 	*selection = (struct selection){
 		.options = options,
+		.plan = plan,
 		.source = source,
 		.own = source->own ? source->own : INT64_MAX,
 		/* The pids of a configuration file are for live runs. */
@@ -64,10 +79,13 @@ int selection_init(struct selection *selection, const struct options *options,
 			options->pids && (source->proc || options_on_command_line(options, "pid")),
 	};
 	selection->any = source->command || selection->by_pid || source->recorded;
-	if (source->command)
-		selection->command = command_tasks_new(plan, source->command);
-	if (!source->command != !selection->command)
-		return failure_no_memory(failure);
+	/* That of a damaged capture may be no task's number: then nobody knows which tasks are COMMAND's. */
+	if (source->command > 0 && source->command < TASKS_MAX) {
+		selection->command = calloc(TASKS_MAX / 64, sizeof(*selection->command));
+		if (!selection->command)
+			return failure_no_memory(failure);
+		set_of_command(selection, source->command, true);
+	}
 	ret = options->cause ? check_cause(options->cause, failure) : 0;
 	if (!ret)
 		ret = parse_bound(selection, "--from", options->from, &selection->from, failure);
@@ -80,7 +98,7 @@ int selection_init(struct selection *selection, const struct options *options,
 
 void selection_destroy(struct selection *selection)
 {
-	command_tasks_free(selection->command);
+	free(selection->command);
 }
 
 const pid_t *selection_pids(const struct selection *selection)
@@ -97,16 +115,39 @@ static bool has_pid(const pid_t *pids, pid_t pid)
 	return *pids;
 }
 
+/* Forks and exits tell which tasks are COMMAND's. */
+static void see_command(struct selection *selection, const struct record *record)
+{
+	const struct plan_event *event;
+
+	if (record->kind != RECORD_EVENT || record_in_interrupt(record))
+		return;
+	event = &selection->plan->events[record->event];
+	/* Some events are written by another task than theirs. */
+	if (selection->lost && (event->rule == RULE_OWNER || event->rule == RULE_PAIR))
+		set_of_command(selection, record->tid, true);
+	if (event->id == EVENT_FORK)
+		set_of_command(selection, record->child, true);
+	else if (event->id == EVENT_EXIT) /* The number is free for others. */
+		set_of_command(selection, record->tid, false);
+}
+
+static bool is_of_command(const struct selection *selection, const struct record *record)
+{
+	return !record_in_interrupt(record) && record->tid > 0 && record->tid < TASKS_MAX &&
+	       selection->command[record->tid / 64] >> record->tid % 64 & 1;
+}
+
 bool selection_has_record(struct selection *selection, const struct record *record)
 {
 	const pid_t *recorded = selection->source->recorded;
 	const struct task_info *task;
 
 	if (selection->command)
-		command_tasks_see(selection->command, record);
+		see_command(selection, record);
 	if (selection_is_own(selection, record))
 		return false;
-	if (selection->command && !command_tasks_has(selection->command, record))
+	if (selection->command && !is_of_command(selection, record))
 		return false;
 	if (!selection->by_pid && !recorded)
 		return true;

@@ -7,6 +7,7 @@
 
 #include "allocfilt/config/options.h"
 #include "allocfilt/names/resolver.h"
+#include "allocfilt/plan/plan.h"
 #include "allocfilt/record/record.h"
 #include "allocfilt/stall/stall.h"
 
@@ -16,11 +17,18 @@ struct selection {
 	const struct options *options;
 	const struct data_source *source;
 	struct resolver *resolver;
-	struct command_tasks *command; /* only these are shown; NULL: all */
-	int64_t own;		       /* our own thread is not shown; INT64_MAX: it is not known */
-	bool by_pid;		       /* only processes of options->pids are shown */
-	bool any;		       /* not all tasks are shown */
-	uint64_t from, to;	       /* ns since the epoch: --from, --to */
+	const struct plan *plan;
+	/*
+	 * A bit for each number of a task, set for COMMAND's own and those that it and its children
+	 * fork: only these are shown. The kernel records events of these only (set_event_pid with
+	 * event-fork), but some kernels record functions of all tasks. NULL: all are shown.
+	 */
+	uint64_t *command;
+	bool lost;	   /* records, among which a fork of COMMAND may be */
+	int64_t own;	   /* our own thread is not shown; INT64_MAX: it is not known */
+	bool by_pid;	   /* only processes of options->pids are shown */
+	bool any;	   /* not all tasks are shown */
+	uint64_t from, to; /* ns since the epoch: --from, --to */
 };
 
 /**
