@@ -42,6 +42,7 @@ static const struct phase_name diff_totals[] = {
 struct diff_row {
 	enum diff_section section;
 	char key[256];
+	const char *title;
 	uint64_t value[2];
 	bool known[2];
 };
@@ -63,8 +64,9 @@ static const char *behind(const char *at, const char *text)
 	return at ? at + strlen(text) : NULL;
 }
 
+/* @title: NULL: the key */
 static void add_value(struct diff *diff, int side, enum diff_section section, const char *key,
-		      const char *number)
+		      const char *title, const char *number)
 {
 	struct diff_row *row = diff->rows, *end = row + diff->nr_rows;
 
@@ -75,57 +77,56 @@ static void add_value(struct diff *diff, int side, enum diff_section section, co
 	diff->nr_rows += row == end;
 	row->section = section;
 	strcpy(row->key, key);
+	row->title = title ? title : row->key;
 	row->value[side] = strtoull(number, NULL, 10);
 	row->known[side] = true;
 }
 
-/* Adds objects, each with its name and "total_ns", up to @end. Returns false for any other text. */
-static bool add_objects(struct diff *diff, int side, enum diff_section section, const char *at,
-			const char *before, char end)
+static void add_cgroups(struct diff *diff, int side, const char *at)
 {
 	char key[sizeof(diff->rows->key)];
 
-	while (at && *at != end) {
+	while ((at = behind(at, "{\"cgroup\":\""))) {
+		const char *number = behind(at, "\"total_ns\":");
 		size_t length = 0;
-		bool quoted = false;
-		int depth = 1;
 
-		at += *at == ',';
-		if (strncmp(at, before, strlen(before)))
-			return false;
-		for (at += strlen(before); *at && *at != '"' && length < sizeof(key) - 1; at++) {
+		for (; *at && *at != '"' && length < sizeof(key) - 1; at++) {
 			at += *at == '\\' && at[1];
 			key[length++] = *at;
 		}
 		key[length] = '\0';
-		at = behind(at, "\"total_ns\":");
-		if (!at)
-			return false;
-		add_value(diff, side, section, key, at);
-		for (; depth && *at; at++) {
-			quoted ^= *at == '"';
-			at += *at == '\\' && at[1];
-			depth += quoted ? 0 : (*at == '{') - (*at == '}');
-		}
+		if (number)
+			add_value(diff, side, DIFF_CGROUPS, key, NULL, number);
 	}
-	return at;
 }
 
 /* Returns false for a text that is no summary of this version. */
 static bool add_summary(struct diff *diff, int side, const char *text)
 {
-	const char *at = text, *stalls = behind(text, "\"stalls\":{");
-	char member[32];
+	const char *at = text, *stalls = behind(text, "\"stalls\":{"), *causes;
+	char member[64];
 
 	for (size_t i = 0; at && i < ARRAY_SIZE(diff_totals); i++) {
 		snprintf(member, sizeof(member), "\"%s\":", diff_totals[i].key);
 		at = behind(strcmp(diff_totals[i].key, "count") ? at : stalls, member);
 		if (at)
-			add_value(diff, side, DIFF_STALLS, diff_totals[i].key, at);
+			add_value(diff, side, DIFF_STALLS, diff_totals[i].key, diff_totals[i].title,
+				  at);
 	}
-	return add_objects(diff, side, DIFF_PHASES, behind(at, "\"phases\":{"), "\"", '}') &&
-	       add_objects(diff, side, DIFF_CGROUPS, behind(at, "\"cgroups\":["), "{\"cgroup\":\"",
-			   ']');
+	at = behind(at, "\"phases\":{");
+	causes = behind(at, "\"causes\":[");
+	for (int i = 0; causes && i < PHASE_GROUPS; i++) {
+		const struct phase_name *name = &phase_group_names[i];
+		const char *number;
+
+		snprintf(member, sizeof(member), "\"%s\":{\"total_ns\":", name->key);
+		number = behind(at, member);
+		if (number && number < causes)
+			add_value(diff, side, DIFF_PHASES, name->key, name->title, number);
+	}
+	at = behind(causes, "\"cgroups\":[");
+	add_cgroups(diff, side, at);
+	return at;
 }
 
 static int read_side(const struct run_context *run, struct diff *diff, int side,
@@ -160,24 +161,13 @@ static int read_side(const struct run_context *run, struct diff *diff, int side,
 
 /* ---- writing ---- */
 
-static const char *row_title(const struct diff_row *row)
-{
-	for (size_t i = 0; row->section == DIFF_STALLS && i < ARRAY_SIZE(diff_totals); i++)
-		if (!strcmp(diff_totals[i].key, row->key))
-			return diff_totals[i].title;
-	for (int i = 0; row->section == DIFF_PHASES && i < PHASE_GROUPS; i++)
-		if (!strcmp(phase_group_names[i].key, row->key))
-			return phase_group_names[i].title;
-	return row->key;
-}
-
 static void put_row(struct writer *writer, const struct diff_row *row)
 {
 	struct line line;
 
 	line_clear(&line);
 	line_add(&line, "%*s", row->section ? 2 : 0, "");
-	line_add_name(&line, writer, row_title(row));
+	line_add_name(&line, writer, row->title);
 	line_add(&line, "%*s", line.used < 40 ? (int)(40 - line.used) : 0, "");
 	for (int side = 0; side < 2; side++) {
 		char text[TEXT_DURATION_MAX] = "-";
