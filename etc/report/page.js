@@ -6,7 +6,7 @@
 
 const lines = document.getElementById("data").textContent.trim().split("\n").map((line) => JSON.parse(line));
 const of = (type) => lines.filter((line) => line.type === type);
-const [run] = of("run"), [summary] = of("summary"), [heat] = of("heat"), [flame] = of("flame");
+const [run] = of("run"), [summary] = of("summary"), [graphics] = of("graphics");
 const longest = of("stall").sort((a, b) => b.duration_ns - a.duration_ns || a.ts_ns - b.ts_ns);
 const stalls = summary.stalls;
 const all_kept = longest.length === stalls.count;
@@ -277,7 +277,7 @@ function remedies() {
 		el("p", el("b", one.finding), ` (${duration(one.total_ns)}, ${percent(one.total_ns, stalls.total_ns)})`),
 		el("p", `${one.look} ${one.change} `, el("small.soft", one.source)));
 
-	return (summary.remedies || []).length ?
+	return summary.remedies.length ?
 		el("section#next", el("h2", "What to do"), el("ol.remedies", summary.remedies.map(item))) : null;
 }
 
@@ -302,7 +302,7 @@ function ticks(from, span) {
 }
 
 function when() {
-	const cells = heat.counts.map((count, i) => ({ count, column: Math.floor(i / HEAT_ROWS), row: i % HEAT_ROWS }))
+	const cells = graphics.heat.map((count, i) => ({ count, column: Math.floor(i / HEAT_ROWS), row: i % HEAT_ROWS }))
 		.filter((cell) => cell.count);
 
 	if (!cells.length)
@@ -315,7 +315,7 @@ function when() {
 	const most = Math.max(...cells.map((cell) => cell.count));
 	const shade = (count) => most === 1 ? SHADES :
 		1 + Math.floor((SHADES - 1) * Math.log(count) / Math.log(most) + 1e-9);
-	const at = (column) => heat.from_ns + column * heat.width_ns;
+	const at = (column) => graphics.from_ns + column * graphics.width_ns;
 	const how_long = (row) => `${row < HEAT_ROWS - 1 ? "up to " : ""}${edge(row)}`;
 	const told = (cell) => `${clock(at(cell.column))} to ${clock(at(cell.column + 1))}, ${how_long(cell.row)}: ` +
 		plural(cell.count, "stall");
@@ -334,8 +334,8 @@ function when() {
 	return el("section#when", el("h2", "When"),
 		el("figure",
 			el("figcaption", "Stalls by when they ended (",
-				summary.time ? `UTC, ${day(heat.from_ns).trim()}` : "seconds of the trace clock",
-				`) and how long they took. Columns are ${duration(heat.width_ns)} wide; a label is the longest time `,
+				summary.time ? `UTC, ${day(graphics.from_ns).trim()}` : "seconds of the trace clock",
+				`) and how long they took. Columns are ${duration(graphics.width_ns)} wide; a label is the longest time `,
 				"in its row, and each row is double the one below."),
 			el("div.map",
 				el("div.y", { "aria-hidden": "true" }, rows.map((row) => el("div", edge(row)))),
@@ -344,7 +344,7 @@ function when() {
 					viewBox: `0 0 ${wide} ${rows.length}`, preserveAspectRatio: "none", "--rows": rows.length,
 				}, cells.map((cell) => el(`rect.q${shade(cell.count)}`,
 					{ x: cell.column, y: high - cell.row, width: 1, height: 1 }, el("title", told(cell))))),
-				ticks(heat.from_ns, wide * heat.width_ns)),
+				ticks(graphics.from_ns, wide * graphics.width_ns)),
 			el("p.legend", legend)),
 		details("The heat map as a table", table("heat", "Stalls by when they ended and how long they took", [
 			{ head: "from", of: (row) => row.column, show: (row) => day(at(row.column)) + clock(at(row.column)) },
@@ -378,9 +378,9 @@ function step_of(data, above) {
 
 function flame_graph() {
 	/* With --longest the graphics have these stalls alone, and the summary has all. */
-	const drawn = sum(heat.counts, (count) => count);
+	const drawn = sum(graphics.heat, (count) => count);
 	const whose = drawn === stalls.count ? "all stalls" : `the ${plural(drawn, "longest stall")}`;
-	const root = step_of({ name: whose, total_ns: sum(flame.below, (one) => one.total_ns), below: flame.below });
+	const root = step_of({ name: whose, total_ns: sum(graphics.flame, (one) => one.total_ns), below: graphics.flame });
 	const steps = [], told = el("p.told"), found = el("output.soft");
 	const share = (step) => `${duration(step.total_ns)}, ${percent(step.total_ns, root.total_ns)}`;
 	const whole = el("button", { type: "button", onclick: () => zoom(root) }, "Whole graph");
@@ -494,7 +494,7 @@ function flame_graph() {
 function why_section() {
 	const word = (head) => text_column(head, (row) => title(row.key), (row) => el("span", { title: meaning(row.key) }, title(row.key)));
 	const phases = Object.entries(stalls.phases).map(([key, phase]) => ({ key, total_ns: phase.total_ns }));
-	const causes = (stalls.causes || []).map((one) => ({ key: one.cause, ...one }));
+	const causes = stalls.causes.map((one) => ({ key: one.cause, ...one }));
 	const waits = (stalls.memory_waits || { reasons: [] }).reasons.map((one) => ({ key: one.reason, ...one }));
 	const unknown = stalls.had_cpu_not_recorded_ns || 0;
 	const had = (stalls.had_cpu || []).concat(unknown ? { task: "not recorded", total_ns: unknown } : []);

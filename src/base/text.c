@@ -59,6 +59,8 @@ static bool needs_escape(const char *text, size_t length, enum text_rule rule)
 		return !length || is_control(text, length) || strchr("\"\\<", c);
 	case TEXT_LABEL:
 		return !length || c == '\n' || c == '"' || c == '\\';
+	case TEXT_HTML:
+		return !length || c == '<' || c == '&';
 	case TEXT_FIELD:
 		return length != 1 || is_control(text, length) || c == ' ' || c == '\\';
 	case TEXT_PRINTABLE:
@@ -73,6 +75,8 @@ static size_t escape_byte(char to[TEXT_ESCAPED_MAX], const char *text, size_t le
 {
 	unsigned char c = (unsigned char)*text;
 
+	if (rule == TEXT_HTML && length)
+		return snprintf(to, TEXT_ESCAPED_MAX, c == '<' ? "&lt;" : "&amp;");
 	if (rule == TEXT_FIELD)
 		return snprintf(to, TEXT_ESCAPED_MAX, "\\%03o", c);
 	if (rule != TEXT_JSON && rule != TEXT_LABEL)

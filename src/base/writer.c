@@ -22,7 +22,7 @@ struct writer {
 	int grace;    /* ms left to wait for room after a stop */
 	int failed;   /* -errno of the first failure, after which nothing is written; or 0 */
 	size_t used;
-	char buffer[WRITER_BUFFER];
+	char buffer[WRITER_BUFFER + 1]; /* with a NUL for writer_queued() */
 };
 
 struct writer *writer_new(int fd, int stop_fd)
@@ -170,7 +170,7 @@ int writer_flush(struct writer *writer)
 	if (writer->failed)
 		return writer->failed;
 	if (writer->fd < 0) {
-		if (writer->used == sizeof(writer->buffer))
+		if (writer->used == WRITER_BUFFER)
 			writer->failed = -EFBIG;
 		return writer->failed;
 	}
@@ -179,9 +179,9 @@ int writer_flush(struct writer *writer)
 	return writer->failed;
 }
 
-const char *writer_queued(const struct writer *writer, size_t *ret_length)
+const char *writer_queued(struct writer *writer)
 {
-	*ret_length = writer->used;
+	writer->buffer[writer->used] = '\0';
 	return writer->buffer;
 }
 
@@ -190,7 +190,7 @@ int writer_put(struct writer *writer, const char *text, size_t length)
 	if (writer->failed)
 		return writer->failed;
 	while (length) {
-		size_t part = sizeof(writer->buffer) - writer->used;
+		size_t part = WRITER_BUFFER - writer->used;
 
 		if (part > length)
 			part = length;
@@ -198,7 +198,7 @@ int writer_put(struct writer *writer, const char *text, size_t length)
 		writer->used += part;
 		text += part;
 		length -= part;
-		if (writer->used == sizeof(writer->buffer) && writer_flush(writer))
+		if (writer->used == WRITER_BUFFER && writer_flush(writer))
 			break;
 	}
 	return writer->failed;
@@ -206,7 +206,7 @@ int writer_put(struct writer *writer, const char *text, size_t length)
 
 char *writer_room(struct writer *writer, size_t size)
 {
-	if (size > sizeof(writer->buffer) - writer->used && !writer_flush(writer) && writer->used)
+	if (size > WRITER_BUFFER - writer->used && !writer_flush(writer) && writer->used)
 		writer->failed = -EFBIG; /* the text stays in the buffer: there is no descriptor */
 	return writer->failed ? NULL : writer->buffer + writer->used;
 }

@@ -425,7 +425,8 @@ static int journal_summary(struct output *output, const struct summary_view *vie
 	 * Its failure is ignored: a text longer than the writer's buffer is cut in the entry too.
 	 */
 	summary_text(writer, view);
-	text = writer_queued(writer, &length);
+	text = writer_queued(writer);
+	length = strlen(text);
 	if (length && text[length - 1] == '\n')
 		length--;
 	snprintf(message + used, sizeof(message) - used, "%.*s", (int)length, text);

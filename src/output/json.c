@@ -251,6 +251,16 @@ void json_stall(struct json *json, const struct named_stall *named, struct resol
 		json_string(json, "incomplete_reason", stall_lack_names[stall->incomplete].key);
 }
 
+void json_stall_line(struct writer *writer, const struct named_stall *named,
+		     struct resolver *resolver)
+{
+	struct json json;
+
+	json_begin_line(&json, writer, "stall");
+	json_stall(&json, named, resolver);
+	json_end(&json);
+}
+
 /* ---- the summary ---- */
 
 static void json_latency(struct json *json, const struct latency *latency)
@@ -684,13 +694,8 @@ int json_run(struct output *output)
 
 static int json_form_stall(struct output *output, const struct named_stall *named)
 {
-	struct writer *writer = output->setup.writer;
-	struct json json;
-
-	json_begin_line(&json, writer, "stall");
-	json_stall(&json, named, output->setup.resolver);
-	json_end(&json);
-	return writer_status(writer);
+	json_stall_line(output->setup.writer, named, output->setup.resolver);
+	return writer_status(output->setup.writer);
 }
 
 static int json_form_summary(struct output *output, const struct summary_view *view)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <string.h>
 
-#include "allocfilt/base/text.h"
 #include "allocfilt/output/json_writer.h"
 
 #define VALUE_MAX    (2 * TEXT_NUMBER_MAX)
@@ -33,6 +32,16 @@ void json_raw(struct json *json, const char *text)
 	json->comma = false;
 }
 
+void json_escaped(struct json *json, const char *text, enum text_rule rule)
+{
+	char piece[STRING_PIECE];
+
+	while (*text) {
+		text += text_escape(piece, sizeof(piece), text, rule);
+		writer_put(json->writer, piece, strlen(piece));
+	}
+}
+
 void json_open(struct json *json, const char *key, char bracket)
 {
 	put_member(json, key, &bracket, 1);
@@ -59,15 +68,10 @@ void json_bool(struct json *json, const char *key, bool value)
 
 void json_string(struct json *json, const char *key, const char *text)
 {
-	char piece[STRING_PIECE];
-
 	if (!text)
 		return;
 	put_member(json, key, "\"", 1);
-	while (*text) {
-		text += text_escape(piece, sizeof(piece), text, TEXT_JSON);
-		writer_put(json->writer, piece, strlen(piece));
-	}
+	json_escaped(json, text, TEXT_JSON);
 	writer_put(json->writer, "\"", 1);
 }
 

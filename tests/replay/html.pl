@@ -39,8 +39,8 @@ my %of;
 
 push @{ $of{ $_->{type} } }, $_ for @{ $page->{data} };
 wrong("the page has objects of the types ", join ' ', sort keys %of)
-	if join(' ', grep { $_ ne 'stall' } sort keys %of) ne 'flame heat run summary' || grep { $_ ne 'stall' && @{ $of{$_} } != 1 } keys %of;
-my ($run, $summary, $heat, $flame) = map { $of{$_}[0] // die "$_ is missing\n" } qw(run summary heat flame);
+	if join(' ', grep { $_ ne 'stall' } sort keys %of) ne 'graphics run summary' || grep { $_ ne 'stall' && @{ $of{$_} } != 1 } keys %of;
+my ($run, $summary, $graphics) = map { $of{$_}[0] // die "$_ is missing\n" } qw(run summary graphics);
 my @stalls = grep { $_->{type} eq 'stall' } @objects;
 my ($json_run) = grep { $_->{type} eq 'run' } @objects;
 my ($json_summary) = grep { $_->{type} eq 'summary' } @objects;
@@ -97,20 +97,20 @@ for my $key (qw(stalls background)) {
 my @edges = map { 1000 << $_ } 4 .. 26;
 my ($from) = map { $_->{ts_ns} + $_->{duration_ns} } @waiting;
 my @counts = (0) x (COLUMNS * ROWS);
-my $width = $heat->{width_ns} / MS;
+my $width = $graphics->{width_ns} / MS;
 
-same('counts', scalar @{ $heat->{counts} }, COLUMNS * ROWS);
-wrong("a column of $heat->{width_ns} ns") if $width != int $width || $width & ($width - 1);
-same('begin of the map', $heat->{from_ns}, $from // 0);
+same('counts', scalar @{ $graphics->{heat} }, COLUMNS * ROWS);
+wrong("a column of $graphics->{width_ns} ns") if $width != int $width || $width & ($width - 1);
+same('begin of the map', $graphics->{from_ns}, $from // 0);
 for my $stall (@waiting) {
 	my $end = $stall->{ts_ns} + $stall->{duration_ns};
-	my $column = $end > $from ? int(($end - $from) / $heat->{width_ns}) : 0;
+	my $column = $end > $from ? int(($end - $from) / $graphics->{width_ns}) : 0;
 	my $row = grep { $stall->{duration_ns} > $_ } @edges;
 
 	wrong("column $column") if $column >= COLUMNS;
 	$counts[$column * ROWS + $row]++;
 }
-same('heat map', join(' ', @{ $heat->{counts} }), "@counts");
+same('heat map', join(' ', @{ $graphics->{heat} }), "@counts");
 if ($width > 1) {
 	wrong('half of the columns are empty') unless grep { $_ } @counts[COLUMNS / 2 * ROWS .. $#counts];
 }
@@ -159,7 +159,7 @@ sub boxes
 	}
 }
 
-boxes($flame->{below});
+boxes($graphics->{flame});
 same("box of $_", $boxes{$_}, $expected{$_}) for sort keys %{ { %boxes, %expected } };
 
 # --- the longest ---

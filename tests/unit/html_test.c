@@ -150,7 +150,7 @@ UNIT_TEST(test_edges)
 	start("");
 	stall("t", 0, 256000);
 	stall("t", 0, 256001);
-	text_has(end(), "\"counts\":[0,0,0,0,1,1,0,");
+	text_has(end(), "\"heat\":[0,0,0,0,1,1,0,");
 }
 
 /* A stall with more shrinkers and a longer stack than fit is shown with fewer, not left out. */
@@ -193,8 +193,8 @@ UNIT_TEST(test_none)
 	start(NULL);
 	text = end();
 	text_has(text, "no stall of 134 us or more");
-	text_has(text, "\"width_ns\":1000000,\"counts\":[0,0,");
-	text_has(text, "\"type\":\"flame\",\"schema\":4,\"below\":[]}");
+	text_has(text, "\"width_ns\":1000000,\"heat\":[0,0,");
+	text_has(text, ",\"flame\":[]}");
 	assert_int_equal(count_in(text, "\"type\":\"stall\""), 0);
 }
 

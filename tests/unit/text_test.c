@@ -29,6 +29,7 @@ static const struct escaped escaped[] = {
 	{ "x\xffyé", TEXT_LABEL, "x\\\\xffyé" },
 	{ "a b\\\n", TEXT_FIELD, "a\\040b\\134\\012" },
 	{ "é", TEXT_FIELD, "\\303\\251" },
+	{ "a <b>\n&lt; \\x1b é\xff", TEXT_HTML, "a &lt;b>\n&amp;lt; \\x1b é\\xff" },
 	{ "<!-- </script>é&", TEXT_JSON, "\\u003c!-- \\u003c/script>é&" },
 };
 

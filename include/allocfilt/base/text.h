@@ -17,6 +17,7 @@ enum text_rule {
 	TEXT_ASCII,	/* a terminal without UTF-8: other characters become \xNN, too */
 	TEXT_JSON, /* inside a JSON string, also in a script of HTML; invalid UTF-8 reads as \xNN */
 	TEXT_LABEL, /* inside the value of a Prometheus label; invalid UTF-8 as in TEXT_JSON */
+	TEXT_HTML,  /* between tags: a text of TEXT_PRINTABLE, with newlines */
 	TEXT_FIELD, /* a field of a line: octal as in /proc/mounts; see text_print_field() */
 };
 

@@ -73,7 +73,7 @@ int writer_flush(struct writer *writer);
 /** writer_status - -errno of the first call that failed, or 0 */
 int writer_status(const struct writer *writer);
 
-/** writer_queued - the queued bytes, without a NUL */
-const char *writer_queued(const struct writer *writer, size_t *ret_length);
+/** writer_queued - the queued bytes and a NUL, until more are queued */
+const char *writer_queued(struct writer *writer);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "allocfilt/base/text.h"
 #include "allocfilt/base/writer.h"
 
 /*
@@ -52,6 +53,9 @@ void json_address(struct json *json, const char *key, uint64_t address);
 
 /** json_raw - write a text unchanged, between objects; no comma follows it */
 void json_raw(struct json *json, const char *text);
+
+/** json_escaped - write a text by a rule, the same */
+void json_escaped(struct json *json, const char *text, enum text_rule rule);
 
 /* The schema's number is incremented when a member changes or is removed. */
 #define JSON_SCHEMA 4
