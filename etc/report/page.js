@@ -522,23 +522,11 @@ function why_section() {
 
 /* ---- who ---- */
 
-/* [key, sum of the values] of all that have one, the largest first. */
-function totals(list, key, value) {
-	const found = new Map();
-
-	list.filter((one) => key(one) !== undefined).forEach((one) => found.set(key(one), (found.get(key(one)) || 0) + value(one)));
-	return [...found].sort((a, b) => b[1] - a[1]);
-}
-
-/* Causes of a row, and whose memory was reclaimed, are known where all its stalls are here. */
 function waiters(id, caption, rows, side, first) {
-	const own = (row) => longest.filter((stall) => row.cgroup !== undefined ?
-		stall.task.cgroup === row.cgroup : stall.task.tid === row.tid && stall.task.name === row.name);
-	const cause = (row) => totals(own(row), (stall) => stall.cause, (stall) => stall.duration_ns).slice(0, 3)
-		.filter(([, ns]) => ns >= row.total_ns / 10).map(([key, ns]) => `${title(key)} ${percent(ns, row.total_ns)}`).join(", ");
-	const from = (row) => totals(own(row), (stall) => stall.memcg, (stall) => stall.nr_reclaimed || 0);
-	const from_text = (row) => joined(from(row).slice(0, 3).map(([path, pages]) =>
-		[path === row.cgroup ? "itself" : unit_name(path), ` ${number(pages)}`]));
+	const cause = (row) => by_time(row.causes).slice(0, 3).filter((one) => one.total_ns >= row.total_ns / 10)
+		.map((one) => `${title(one.cause)} ${percent(one.total_ns, row.total_ns)}`).join(", ");
+	const from = (row) => row.reclaimed_from.slice(0, 3).map((one) =>
+		[one.memcg === row.cgroup ? "itself" : unit_name(one.memcg), ` ${number(one.pages)}`]);
 	const columns = [
 		{ ...first, show: (row) => [first.show(row), row.error_ns ? el("small", ` (up to ${duration(row.error_ns)} more)`) : null] },
 		count_column(side === stalls ? "stalls" : "runs"), time_column("total"), share_column(side.total_ns),
@@ -547,10 +535,11 @@ function waiters(id, caption, rows, side, first) {
 
 	if (rows.some((row) => row.pressure_some_ns !== undefined))
 		columns.push(time_column("PSI", "pressure_some_ns"));
-	if (side === stalls && all_kept)
+	if (rows.some((row) => row.causes))
 		columns.push(text_column("main cause", cause));
-	if (id === "cgroups" && all_kept && rows.some((row) => from(row).length))
-		columns.push(text_column("pages reclaimed from", (row) => from(row).join(), from_text));
+	if (rows.some((row) => row.reclaimed_from && row.reclaimed_from.length))
+		columns.push(text_column("pages reclaimed from", (row) => row.reclaimed_from.map((one) => one.memcg).join(),
+			(row) => joined(from(row))));
 	return table(id, caption, columns, rows);
 }
 

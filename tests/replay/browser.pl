@@ -81,15 +81,44 @@ wrong("head: @head") if "@head" ne join ' ', $s->{count} ? @$s{qw(count total_ns
 my %seen;
 
 $seen{ $_->{cgroup} =~ s{.*/}{}r }++ for @{ $summary->{cgroups} };
+
+sub unit
+{
+	my $last = $_[0] =~ s{.*/}{}r;
+
+	return $last ne '' && ($seen{$last} // 0) < 2 ? $last : $_[0];
+}
+
+# The three causes with most time, of those with a tenth of it.
+sub main_cause
+{
+	my ($row) = @_;
+	my @causes = grep { defined } (by_time(@{ $row->{causes} }))[ 0 .. 2 ];
+
+	return join ' ', map { sprintf '%s %.0f %%', $title{ $_->{cause} } // $_->{cause}, 100 * $_->{total_ns} / $row->{total_ns} }
+		grep { $_->{total_ns} >= $row->{total_ns} / 10 } @causes;
+}
+
+sub reclaimed
+{
+	my ($row) = @_;
+	my @from = grep { defined } @{ $row->{reclaimed_from} }[ 0 .. 2 ];
+
+	return join ' ', map { ($_->{memcg} eq $row->{cgroup} ? 'itself' : unit($_->{memcg})) . " $_->{pages}" } @from;
+}
+
 for my $who ([ cgroups => 'cgroups' ], [ tasks => 'tasks' ], [ threads => 'kernel_threads' ]) {
 	my ($id, $key) = @$who;
 
-	table_is($id, map {
-		my $last = ($_->{cgroup} // '') =~ s{.*/}{}r;
+	my @rows = @{ $summary->{$key} };
+	my %any = map { $_ => 1 } map { keys %$_ } @rows;
+	my $any_reclaimed = grep { @{ $_->{reclaimed_from} // [] } } @rows;
 
-		join ' ', defined $_->{cgroup} ? $last ne '' && $seen{$last} == 1 ? $last : $_->{cgroup} : "$_->{name}-$_->{tid}",
-			@$_{qw(count total_ns p99_ns max_ns)}
-	} @{ $summary->{$key} });
+	table_is($id, map {
+		join ' ', defined $_->{cgroup} ? unit($_->{cgroup}) : "$_->{name}-$_->{tid}", @$_{qw(count total_ns p99_ns max_ns)},
+			$any{pressure_some_ns} ? $_->{pressure_some_ns} // '' : (), $any{causes} ? main_cause($_) : (),
+			$any_reclaimed ? reclaimed($_) : ()
+	} @rows);
 }
 
 # --- why ---
