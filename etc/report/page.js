@@ -203,6 +203,9 @@ function who() {
 	const label = (row) => row.cgroup === undefined ? name(`${row.name}-${row.tid}`) : unit_name(row.cgroup);
 	const [first, ...others] = rows;
 
+	/* Rows of a full table took their places from others, which may have waited as long. */
+	if (first && first.error_ns > first.total_ns)
+		return `More ${rows === summary.tasks ? "tasks" : "units"} waited than there are figures for: none stands out.`;
 	return first ? [el("b", label(first)), others.length ? " suffered most: " : " alone suffered: ",
 		`${duration(first.total_ns)} in ${plural(first.count, "stall")}`,
 		others.length ? `, ${percent(first.total_ns, stalls.total_ns)} of it all` : "",
@@ -536,7 +539,7 @@ function waiters(id, caption, rows, side, first) {
 	if (rows.some((row) => row.pressure_some_ns !== undefined))
 		columns.push(time_column("PSI", "pressure_some_ns"));
 	if (rows.some((row) => row.causes))
-		columns.push(text_column("main cause", cause));
+		columns.push(text_column("stalls by main cause", cause));
 	if (rows.some((row) => row.reclaimed_from && row.reclaimed_from.length))
 		columns.push(text_column("pages reclaimed from", (row) => row.reclaimed_from.map((one) => one.memcg).join(),
 			(row) => joined(from(row))));
