@@ -15,7 +15,7 @@
 #define THRESHOLD_LARGEST (ULONG_MAX < INT64_MAX ? (int64_t)ULONG_MAX : INT64_MAX)
 
 #define MICROSECONDS                                                                               \
-	"allowed: whole microseconds from 1, as 134, 134us, 1.5ms; units are ns, us, ms, s"
+	"allowed: whole microseconds from 1, as 200, 200us, 1.5ms; units are ns, us, ms, s"
 #define YES_OR_NO "allowed: yes, no"
 
 #define FIELD(name)	    .field = offsetof(struct options, name)

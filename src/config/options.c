@@ -136,7 +136,8 @@ static int accept_operand(struct options *options, const struct subcommand *subc
 
 static int refuse_word(const char *word, bool first, struct failure *failure)
 {
-	const char *advice = "a COMMAND comes after --", *hint = NULL;
+	const char *advice = "a COMMAND comes after --; allocfilt -h lists what is allowed";
+	const char *hint = NULL;
 	char text[VALUE_SHOWN_MAX];
 
 	value_shown(word, text);

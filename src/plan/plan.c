@@ -181,8 +181,8 @@ static int add_requested_event(struct plan *plan, const char *setting, const cha
 	}
 	if (ret == -ENOENT)
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT,
-				   "%s %s: this kernel has no such event (see available_events)",
-				   setting, event);
+				   "%s %s: there is no such event (see available_events)", setting,
+				   event);
 	if (ret == -E2BIG)
 		return failure_set(failure, EXIT_STATUS_USAGE, E2BIG, "%s %s: more than %d events",
 				   setting, event, PLAN_EVENTS_MAX);
