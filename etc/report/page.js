@@ -565,7 +565,7 @@ function who_section() {
 const began = (stall) => stall.time ? stall.time.slice(11, 23) : clock(stall.ts_ns);
 const task_text = (stall) => `${stall.task.name}-${stall.task.tid}`;
 
-/* "direct reclaim 100 %: inactive list 95 %", "direct reclaim; waiting for a CPU 61 %" */
+/* "direct reclaim 100 %: inactive list 95 %", "swap-in 95 %; asleep 90 %", "direct reclaim; waiting for a CPU 61 %" */
 function cause_text(stall) {
 	const detail = stall.cause_detail || "", share = `${title(stall.cause)} ${Math.round(100 * stall.cause_share)} %`;
 
@@ -573,7 +573,10 @@ function cause_text(stall) {
 		return detail || title("mixed");
 	if (STATES.includes(stall.cause))
 		return detail ? `${detail.replace(/ \d+ %$/, "")}; ${share}` : share;
-	return detail ? `${share}: ${detail}` : share;
+	/* A state is no part of the phase. */
+	const separator = STATES.some((key) => detail.startsWith(`${title(key)} `)) ? "; " : detail ? ": " : "";
+
+	return `${share}${separator}${detail}${stall.cause === "outside" && !stall.off_cpu ? ", not traced" : ""}`;
 }
 
 /* Rows { level, label, key, ns } of where the time went, most time first; those below 1 % of the stall share one. */
