@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stdio.h>
 #include <string.h>
 
 #include "allocfilt/stall/cause.h"
@@ -30,6 +29,8 @@ static void add_step(struct stall_cause *cause, const char *title,
 static void find_state(struct stall_cause *cause, const struct phases *phases)
 {
 	cause->state = STATE_UNKNOWN;
+	if (phases->states == 1u << STATE_UNKNOWN)
+		return;
 	for (int state = STATE_UNKNOWN - 1; state >= 0; state--) {
 		uint64_t ns = phases_state(phases, state);
 
@@ -160,10 +161,15 @@ static bool is_state(const struct stall_cause *cause)
 static void add_share(const struct stall_cause *cause, char text[STALL_CAUSE_MAX],
 		      const char *separator, const char *name, uint64_t ns)
 {
+	char percent[TEXT_NUMBER_MAX + 1];
 	size_t used = strlen(text);
 
-	snprintf(text + used, STALL_CAUSE_MAX - used, "%s%s %u %%", used ? separator : "", name,
-		 rounded_percent(cause, ns));
+	*text_unsigned(percent, rounded_percent(cause, ns)) = '\0';
+	used = text_append(text, STALL_CAUSE_MAX, used, used ? separator : "");
+	used = text_append(text, STALL_CAUSE_MAX, used, name);
+	used = text_append(text, STALL_CAUSE_MAX, used, " ");
+	used = text_append(text, STALL_CAUSE_MAX, used, percent);
+	text_append(text, STALL_CAUSE_MAX, used, " %");
 }
 
 static void add_steps(struct resolver *resolver, const struct stall_cause *cause, size_t from,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/stall/stalls.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -317,10 +318,15 @@ static inline int task_of(struct stalls *stalls, const struct record *record,
 	return find_task(stalls, task_key_of(record), ret_task);
 }
 
-static noinline int find_room(struct stalls *stalls, struct log_task *task)
+static noinline int find_room(struct stalls *stalls, struct log_task *task, uint64_t ts,
+			      size_t space)
 {
 	int ret = 0;
 
+	if (space > TASK_LOG_CHUNK) {
+		task->dropped_at = ts;
+		return -E2BIG;
+	}
 	while (!ret && !task_log_add_chunk(&stalls->log, task))
 		ret = drop_for_room(stalls, task);
 	return ret;
@@ -335,13 +341,11 @@ static inline int append_entry(struct stalls *stalls, struct log_task *task, enu
 	int ret = 0;
 
 	*ret_entry = NULL;
-	if (space > TASK_LOG_CHUNK)
-		task->dropped_at = record->ts;
-	else if (!task_log_has_room(task, space))
-		ret = find_room(stalls, task);
-	if (!ret && space <= TASK_LOG_CHUNK)
+	if (!task_log_has_room(task, space))
+		ret = find_room(stalls, task, record->ts, space);
+	if (!ret)
 		*ret_entry = task_log_append(task, kind, record, space);
-	return ret;
+	return ret == -E2BIG ? 0 : ret;
 }
 
 /* ---- windows ---- */
@@ -423,25 +427,36 @@ static size_t event_space(const struct stalls *stalls, const struct record *reco
 	return (record->raw_size + 7u) / 8 * 8 + (stalls->stacks ? sizeof(struct record_stack) : 0);
 }
 
-static int keep_event(struct stalls *stalls, struct log_task *task, enum log_kind kind,
-		      const struct record *record, struct log_entry **ret_entry)
+static int keep_event(struct stalls *stalls, struct log_task *task, const struct record *record)
 {
-	size_t pair = kind == LOG_EVENT ? 0 : sizeof(struct log_pair);
-	int ret = append_entry(stalls, task, kind, record, pair + event_space(stalls, record),
-			       ret_entry);
+	struct log_entry *entry;
+	int ret =
+		append_entry(stalls, task, LOG_EVENT, record, event_space(stalls, record), &entry);
+
+	if (ret || !entry)
+		return ret;
+	entry->size = record->raw_size;
+	memcpy(entry->payload, record->raw, record->raw_size);
+	return 0;
+}
+
+static int keep_side(struct stalls *stalls, struct log_task *task, enum log_kind kind,
+		     const struct record *record, struct log_entry **ret_entry)
+{
+	int ret = append_entry(stalls, task, kind, record,
+			       sizeof(struct log_pair) + event_space(stalls, record), ret_entry);
 	struct log_entry *entry = *ret_entry;
 
 	if (ret || !entry)
 		return ret;
 	entry->size = record->raw_size;
-	if (pair)
-		*log_pair(entry) = (struct log_pair){
-			.shrinker = record->fields.shrinker,
-			.callback = record->fields.callback,
-			.start = record->ts,
-			.nid = (int16_t)record->fields.nid,
-			.priority = (int16_t)record->fields.priority,
-		};
+	*log_pair(entry) = (struct log_pair){
+		.shrinker = record->fields.shrinker,
+		.callback = record->fields.callback,
+		.start = record->ts,
+		.nid = (int16_t)record->fields.nid,
+		.priority = (int16_t)record->fields.priority,
+	};
 	if (record->raw_size)
 		memcpy(log_raw(entry), record->raw, record->raw_size);
 	return 0;
@@ -450,7 +465,7 @@ static int keep_event(struct stalls *stalls, struct log_task *task, enum log_kin
 static int begin_pair(struct stalls *stalls, struct log_task *task, const struct record *record)
 {
 	struct log_entry *entry;
-	int ret = keep_event(stalls, task, LOG_BEGIN, record, &entry);
+	int ret = keep_side(stalls, task, LOG_BEGIN, record, &entry);
 
 	if (ret || !entry)
 		return ret;
@@ -489,14 +504,14 @@ static bool is_doubtful(const struct stalls *stalls, uint64_t start, int cpu,
 
 /*
  * Keeps the end of the pair whose begin is next in log_task.open. The begin stays open meanwhile, so that
- * keep_event() may drop it for room: then the end has no partner. *@ret_entry is NULL where there is no
+ * keep_side() may drop it for room: then the end has no partner. *@ret_entry is NULL where there is no
  * room for the end.
  */
 static int keep_end(struct stalls *stalls, struct log_task *task, const struct record *end,
 		    struct log_entry **ret_entry)
 {
 	struct log_entry *begin = task->open[task->nr_open++];
-	int ret = keep_event(stalls, task, LOG_END, end, ret_entry);
+	int ret = keep_side(stalls, task, LOG_END, end, ret_entry);
 	struct log_entry *entry = *ret_entry;
 
 	if (!entry || !task->nr_open || task->open[task->nr_open - 1] != begin)
@@ -626,7 +641,7 @@ static int keep_wait(struct stalls *stalls, struct log_task *task, const struct 
 {
 	struct log_entry *entry;
 	int ret = has_begin ? keep_end(stalls, task, end, &entry) :
-			      keep_event(stalls, task, LOG_END, end, &entry);
+			      keep_side(stalls, task, LOG_END, end, &entry);
 
 	if (ret || !entry)
 		return ret;
@@ -727,7 +742,6 @@ static int end_old_waits(struct stalls *stalls, uint64_t ts)
 int stalls_event(struct stalls *stalls, struct record *record, uint64_t *ret_pair)
 {
 	const struct plan_event *event = &stalls->walk.plan->events[record->event];
-	struct log_entry *entry;
 	struct log_task *task;
 	int ret;
 
@@ -736,7 +750,7 @@ int stalls_event(struct stalls *stalls, struct record *record, uint64_t *ret_pai
 		return 0;
 	ret = task_of(stalls, record, &task);
 	if (ret || event->rule != RULE_PAIR)
-		return ret ? ret : keep_event(stalls, task, LOG_EVENT, record, &entry);
+		return ret ? ret : keep_event(stalls, task, record);
 	decode_fields(stalls->walk.decode, record);
 	if (plan_is_wait(event))
 		return event->side == EVENT_BEGIN ? begin_wait(stalls, task, record) :

@@ -14,13 +14,22 @@
 
 struct phases {
 	unsigned int groups; /* bits: the others have no time, and most stalls have one or two */
+	unsigned int states; /* likewise, of all groups: most have STATE_UNKNOWN alone */
 	uint64_t ns[PHASE_GROUPS][PHASE_PARTS][PHASE_STATES];
 };
 
+/** phases_next - the next group that may have time; PHASE_GROUPS: none. @group: -1 for the first */
+static inline int phases_next(const struct phases *phases, int group)
+{
+	unsigned int later = phases->groups >> (group + 1);
+
+	return later ? group + 1 + __builtin_ctz(later) : PHASE_GROUPS;
+}
+
 /** PHASES_FOREACH - declares @group and goes through the groups that may have time, in their order */
 #define PHASES_FOREACH(group, phases)                                                              \
-	for (int group = 0; group < PHASE_GROUPS; group++)                                         \
-		if ((phases)->groups & 1u << group)
+	for (int group = phases_next(phases, -1); group < PHASE_GROUPS;                            \
+	     group = phases_next(phases, group))
 
 /** phases_part - ns of a part of a group, in all states */
 static inline uint64_t phases_part(const struct phases *phases, enum phase_group group,
@@ -60,6 +69,7 @@ static inline void phases_spend(struct phases *phases, enum phase_group group, e
 	if ((int)part >= phases_parts(group))
 		part = PART_ITSELF;
 	phases->groups |= 1u << group;
+	phases->states |= 1u << state;
 	phases->ns[group][part][state] += ns;
 }
 
