@@ -204,53 +204,50 @@ static void put_instant(struct output *output, struct track track, const struct 
 	end_event(&json);
 }
 
-static void put_function(struct output *output, struct track track,
-			 const struct stall_window *window)
-{
-	const struct record_window *times = &window->exit.window;
-	char name[STALL_FUNCTION_MAX];
-	struct json json;
-
-	resolver_symbol(output->setup.resolver, times->function, 's', name, sizeof(name));
-	begin_timed(output, &json, "X", name, track, "function", window->start, window->end);
-	json_signed(&json, "cpu", window->exit.cpu);
-	json_signed(&json, "depth", times->depth);
-	if (catalog_role_title(window->role))
-		json_string(&json, "role", catalog_role_title(window->role));
-	end_event(&json);
-}
-
+/* Puts nothing for a record without raw data: it is not known. */
 static void put_side(const struct output *output, struct json *json, const char *key,
 		     const struct record *record)
 {
 	char text[TEXT_MAX];
-	char *fields = event_text(output, record, text);
 
+	if (!record->raw_size)
+		return;
 	json_open(json, key, '{');
-	put_fields(json, fields);
+	put_fields(json, event_text(output, record, text));
 	json_close(json, '}');
 }
 
-static void put_pair(struct output *output, struct track track, const struct stall_window *pair)
+/* A function, or a pair of events; a function has no begin. */
+static void put_window(struct output *output, struct track track, const struct stall_window *window)
 {
-	const struct plan_event *event = &output->setup.plan->events[pair->begin.event];
+	const struct plan_event *begin = &output->setup.plan->events[window->begin.event];
+	struct resolver *resolver = output->setup.resolver;
+	const char *category = "function";
 	char name[2 * STALL_FUNCTION_MAX];
 	struct json json;
 
-	if (event->id == EVENT_SLAB_START)
-		resolver_shrinker(output->setup.resolver, pair->shrinker, pair->callback, name,
-				  sizeof(name));
-	else if (plan_is_wait(event))
-		snprintf(name, sizeof(name), "memory wait: %s", catalog_role_title(pair->role));
-	else
-		snprintf(name, sizeof(name), "%s", event->name);
-	begin_timed(output, &json, "X", name, track,
-		    event->id == EVENT_SLAB_START ? "slab" : "pair", pair->start, pair->end);
-	json_signed(&json, "cpu", pair->exit.cpu);
-	if (pair->begin.raw_size)
-		put_side(output, &json, "begin", &pair->begin);
-	if (pair->exit.raw_size)
-		put_side(output, &json, "end", &pair->exit);
+	if (!window->is_pair) {
+		resolver_symbol(resolver, window->exit.window.function, 's', name,
+				STALL_FUNCTION_MAX);
+	} else if (begin->id == EVENT_SLAB_START) {
+		category = "slab";
+		resolver_shrinker(resolver, window->shrinker, window->callback, name, sizeof(name));
+	} else {
+		category = "pair";
+		snprintf(name, sizeof(name), "%s%s",
+			 plan_is_wait(begin) ? "memory wait: " : begin->name,
+			 plan_is_wait(begin) ? catalog_role_title(window->role) : "");
+	}
+	begin_timed(output, &json, "X", name, track, category, window->start, window->end);
+	json_signed(&json, "cpu", window->exit.cpu);
+	if (!window->is_pair) {
+		json_signed(&json, "depth", window->exit.window.depth);
+		if (catalog_role_title(window->role))
+			json_string(&json, "role", catalog_role_title(window->role));
+	} else {
+		put_side(output, &json, "begin", &window->begin);
+		put_side(output, &json, "end", &window->exit);
+	}
 	end_event(&json);
 }
 
@@ -262,10 +259,7 @@ static void put_windows(struct output *output, struct track track, const struct 
 	while (stall_next_window(stall, &window)) {
 		while (stall_next_event(&window, &event))
 			put_instant(output, track, &event);
-		if (window.is_pair)
-			put_pair(output, track, &window);
-		else
-			put_function(output, track, &window);
+		put_window(output, track, &window);
 	}
 }
 
