@@ -279,11 +279,7 @@ static struct task *insert_task(struct task_cache *cache, int tid)
 	struct hash_link *link = hash_insert(&cache->hash, (uint64_t)tid);
 	struct task *task = container_of(link, struct task, link);
 
-	strcpy(task->name, TASK_UNNAMED);
-	task->waits = false;
-	task->doubtful = false;
-	task->has_info = false;
-	task->is_known = false;
+	*task = (struct task){ .link = *link, .name = TASK_UNNAMED };
 	cache->last = task;
 	return task;
 }

@@ -564,10 +564,12 @@ static noinline int decode_other(struct decode *decode, const struct format *for
 	record->fields = format->unknown.fields;
 	record->stack = (struct record_stack){ 0 };
 	record->event = 0;
-	switch (format->event) {
-	case DECODE_PRINT:
+	if (record->kind != RECORD_SUPERBLOCK) {
 		record->raw = NULL;
 		record->raw_size = 0;
+	}
+	switch (format->event) {
+	case DECODE_PRINT:
 		return parse_clock(data + format->data, size - format->data, &record->realtime);
 	case DECODE_STACK:
 		record->stack.ts = record->ts;
@@ -575,8 +577,6 @@ static noinline int decode_other(struct decode *decode, const struct format *for
 		record->stack.preempt_count = (uint8_t)data[offsetof(struct entry, preempt_count)];
 		record->frames.at = decode->frames;
 		record->frames.count = read_frames(decode, data, size, format->data);
-		record->raw = NULL;
-		record->raw_size = 0;
 		break;
 	default:
 		load_fields(decode, format, data, record);
