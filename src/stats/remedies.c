@@ -203,7 +203,8 @@ static unsigned int rows_holding(const struct named_stall *named)
 	unsigned int holding = 0;
 
 	for (int row = 0; row < REMEDIES; row++)
-		if (!rows[row].holds || (named && rows[row].holds(named)))
+		if (!rows[row].holds || (named && rows[row].groups & named->stall->phases.groups &&
+					 rows[row].holds(named)))
 			holding |= BIT(row);
 	return holding;
 }
@@ -219,6 +220,13 @@ void remedies_stall(struct remedies *remedies, const struct named_stall *named)
 				if (phases->ns[group][part][state])
 					explain_ns(remedies, holding, group, part, state,
 						   phases->ns[group][part][state]);
+}
+
+void remedies_add(struct remedies *remedies, const struct remedies *more)
+{
+	add_ns(&remedies->total, more->total);
+	for (int row = 0; row < REMEDIES; row++)
+		add_ns(&remedies->ns[row], more->ns[row]);
 }
 
 void remedies_wait(struct remedies *remedies, const struct memory_wait *wait, bool is_long)

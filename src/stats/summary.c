@@ -221,6 +221,7 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 	struct summary_stalls *stalls =
 		&summary->stalls[named->background ? STALLS_BACKGROUND : STALLS_WAITING];
 	struct ranking *reclaimed = summary->tables[SUMMARY_RECLAIMED];
+	struct remedies remedies = { 0 };
 	int cause = cause_which(stall);
 	struct summary_total *total;
 
@@ -238,7 +239,8 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 	}
 	for (size_t i = 0; i < stall->nr_runners; i++)
 		count_runner(summary->tables[SUMMARY_RUNNERS], &stall->runners[i]);
-	remedies_stall(&stalls->remedies, named);
+	remedies_stall(&remedies, named);
+	remedies_add(&stalls->remedies, &remedies);
 	keep_longest(summary, named);
 	if (explained(stall) > explained(&summary->most_explained.stall))
 		keep_stall(&summary->most_explained, named);
@@ -250,7 +252,7 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 		return;
 	total = count_total(summary, SUMMARY_CGROUPS, hash_text(cgroup), cgroup, ns);
 	count_cause(&total->causes[cause], ns);
-	remedies_stall(&total->remedies, named);
+	remedies_add(&total->remedies, &remedies);
 	if (*named->memcg && stall->nr_reclaimed)
 		ranking_spend(reclaimed, ranking_enter(reclaimed, hash_text(cgroup), named->memcg),
 			      stall->nr_reclaimed);

@@ -33,6 +33,9 @@ struct remedies {
 /** remedies_stall - count a stall of a task that waited */
 void remedies_stall(struct remedies *remedies, const struct named_stall *named);
 
+/** remedies_add - add @more to @remedies */
+void remedies_add(struct remedies *remedies, const struct remedies *more);
+
 /** remedies_wait - count a memory wait by its reason; a long one is counted with its stall */
 void remedies_wait(struct remedies *remedies, const struct memory_wait *wait, bool is_long);
 
