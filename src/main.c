@@ -147,18 +147,9 @@ static int flush_stdout(struct failure *failure)
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "stdout: %m");
 }
 
-/* @started: see struct run_context */
-static int do_task(const struct options *options, struct command *command, int argc, char **argv,
-		   uint64_t started, struct failure *failure)
+static int do_task(struct run_context *run, struct failure *failure)
 {
-	struct run_context run = {
-		.options = options,
-		.argc = argc,
-		.argv = argv,
-		.command = command,
-		.started = started,
-		.run_dir = SESSION_RUN_DIR,
-	};
+	const struct options *options = run->options;
 	int ret;
 
 	switch (options->task) {
@@ -169,9 +160,10 @@ static int do_task(const struct options *options, struct command *command, int a
 		puts("allocfilt " ALLOCFILT_VERSION "\nbuilt with " BUILT_WITH);
 		return flush_stdout(failure);
 	case TASK_RESTORE:
-		return session_restore(SESSION_RUN_DIR, options->source, failure);
+		return session_restore(run->run_dir, options->source, failure);
 	case TASK_PROBE:
-		return kernel_check_run(options, failure);
+		ret = kernel_check_run(options, failure);
+		return ret ? ret : flush_stdout(failure);
 	case TASK_CHECK_CONFIG:
 		ret = config_check_report(options, false, options->threshold, failure);
 		if (!ret)
@@ -184,31 +176,37 @@ static int do_task(const struct options *options, struct command *command, int a
 		printf("%s: no mistake found\n", config_path(options));
 		return flush_stdout(failure);
 	default:
-		return run_with_output(&run, failure);
+		return run_with_output(run, failure);
 	}
 }
 
 int main(int argc, char **argv)
 {
 	struct failure failure = { 0 };
-	struct command *command = NULL;
+	const char *subcommand = argc > 1 ? argv[1] : "";
 	struct options options;
-	uint64_t started = loop_now();
+	struct run_context run = {
+		.options = &options,
+		.argc = argc,
+		.argv = argv,
+		.started = loop_now(),
+		.run_dir = SESSION_RUN_DIR,
+	};
 	int ret;
 
 	fill_standard_descriptors();
 	log_open();
 	ret = options_parse(&options, argc, argv,
-			    options_is(argc, argv, "account") ? account_form_names() :
-			    options_is(argc, argv, "diff")    ? diff_forms :
-								output_form_names(),
+			    !strcmp(subcommand, "account") ? account_form_names() :
+			    !strcmp(subcommand, "diff")	   ? diff_forms :
+							     output_form_names(),
 			    &failure);
 	if (!ret && (options.task == TASK_RUN || options.task == TASK_ACCOUNT ||
 		     options.task == TASK_PROBE || options.task == TASK_CHECK_CONFIG))
 		ret = config_load(&options, &failure);
 	/* Fork COMMAND before signals are changed: it inherits them as they were found. */
 	if (!ret && options.command)
-		ret = command_new(&command, options.command, &failure);
+		ret = command_new(&run.command, options.command, &failure);
 	/* A closed stderr must not stop a restore. */
 	signal(SIGPIPE, SIG_IGN);
 	/* A file that reaches the limit of its size gets EFBIG, as a full disk ENOSPC. */
@@ -223,9 +221,9 @@ int main(int argc, char **argv)
 			log_set_level(LOG_LEVEL_ERROR);
 		else if (options.verbose)
 			log_set_level(LOG_LEVEL_DEBUG);
-		ret = do_task(&options, command, argc, argv, started, &failure);
+		ret = do_task(&run, &failure);
 	}
-	command_free(command);
+	command_free(run.command);
 	options_free(&options);
 	if (!ret)
 		return EXIT_STATUS_DONE;

@@ -27,11 +27,10 @@ static void add_size(struct line *line, uint64_t bytes)
 
 static void add_name(struct line *line, const struct writer *writer, const char *name, int columns)
 {
-	size_t start = line->used;
+	size_t start = text_columns(line->text);
 
 	line_add_name(line, writer, name);
-	columns -= (int)text_columns(line->text + start);
-	line_add(line, "%*s", columns > 0 ? columns : 0, "");
+	line_pad(line, start + (size_t)columns);
 }
 
 static void put_more(struct writer *writer, size_t count, size_t shown, const char *what)

@@ -50,9 +50,12 @@ void log_open(void)
 	log_to_journal = !strcmp(stream, own);
 }
 
-void log_set_level(enum log_level level)
+enum log_level log_set_level(enum log_level level)
 {
+	enum log_level before = log_level;
+
 	log_level = level;
+	return before;
 }
 
 /* A wait that ends early counts in full, so that there is an end of them. */

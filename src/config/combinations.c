@@ -50,11 +50,6 @@ static enum key_mode mode_of(const struct options *options)
 	return options->read ? MODE_READ : MODE_SHOW;
 }
 
-static const char *mode_option(const struct options *options, enum key_mode mode)
-{
-	return mode == MODE_TASK ? combinations_task_name(options->task) : modes[mode].option;
-}
-
 static bool is_given(const struct options *options, const char *option)
 {
 	if (!strcmp(option, COMMAND))
@@ -85,10 +80,10 @@ static int check_key(const struct options *options, const struct key *key, const
 	if (!fits && mode != MODE_SHOW)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "%s does not go with %s, which %s", name,
-				   mode_option(options, mode), modes[mode].what);
-	if (!fits)
-		return refuse_without(key, name, failure);
-	if (key->needs && !is_given(options, key->needs))
+				   mode == MODE_TASK ? combinations_task_name(options->task) :
+						       modes[mode].option,
+				   modes[mode].what);
+	if (!fits || (key->needs && !is_given(options, key->needs)))
 		return refuse_without(key, name, failure);
 	if (key->excludes && is_given(options, key->excludes))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
@@ -127,7 +122,6 @@ int options_check_capture(const struct options *options, const char *path, struc
 		.because = "COMMAND is run on a running kernel",
 	};
 	char name[FAILURE_TEXT_MAX];
-
 	int error;
 
 	snprintf(name, sizeof(name), "the capture %s", path);

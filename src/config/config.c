@@ -31,12 +31,12 @@ static int parse_line(struct options *options, char *line, struct failure *failu
 	name = text_trim(name);
 	key = key_find(name);
 	if (!key || key->scope == KEY_OPTION) {
-		for (size_t i = 0; i < nr_keys && length < sizeof(names); i++) {
+		for (size_t i = 0; i < nr_keys; i++) {
 			if (keys[i].scope == KEY_OPTION)
 				continue;
 			value_hint(&hint, name, keys[i].name);
-			length += snprintf(names + length, sizeof(names) - length, "%s%s",
-					   length ? ", " : "", keys[i].name);
+			length = text_append(names, sizeof(names), length, length ? ", " : "");
+			length = text_append(names, sizeof(names), length, keys[i].name);
 		}
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT, "unknown key '%s'; %s%s%s",
 				   value_shown(name, text),

@@ -40,16 +40,20 @@ static const struct key *find_code(int code)
 /* Words that stand before all options, for those that do the same. */
 static const struct subcommand {
 	const char *name, *usage, *help;
-	const char *key; /* of the operand and of -i, or that has no value; NULL: none */
+	enum options_task task;
+	const char *key; /* of the operand and of -i; NULL: none */
 	bool output;	 /* -o has that key's value, and there is no operand */
 } subcommands[] = {
-	{ "report", "report CAPTURE", "show a capture, or a trace.dat (-s, -r)", "source" },
-	{ "record", "record -o DIR", "record a capture to look at later (-w)", "write", true },
-	{ "verify", "verify CAPTURE", "is a capture whole? Exit status 1 if it is not", "verify" },
-	{ "diff", "diff A B", "compare two captures, or two files of -f json" },
-	{ "account", "account", "who takes memory, and what is wasted" },
-	{ "probe", "probe", "what this kernel offers; changes nothing", "probe" },
-	{ "restore", "restore", "put back what a killed run left changed", "restore" },
+	{ "report", "report CAPTURE", "show a capture, or a trace.dat (-s, -r)", TASK_RUN,
+	  "source" },
+	{ "record", "record -o DIR", "record a capture to look at later (-w)", TASK_RUN, "write",
+	  true },
+	{ "verify", "verify CAPTURE", "is a capture whole? Exit status 1 if it is not", TASK_RUN,
+	  "verify" },
+	{ "diff", "diff A B", "compare two captures, or two files of -f json", TASK_DIFF },
+	{ "account", "account", "who takes memory, and what is wasted", TASK_ACCOUNT },
+	{ "probe", "probe", "what this kernel offers; changes nothing", TASK_PROBE },
+	{ "restore", "restore", "put back what a killed run left changed", TASK_RESTORE },
 };
 
 /* NULL: @word is none. */
@@ -164,8 +168,7 @@ static int parse_arguments(struct options *options, int argc, char **argv,
 	/* "+": the first argument that is no option ends them. */
 	char letters[2 * KEYS_MAX + 5] = "+:", *letter = letters + 2;
 	bool output = subcommand && subcommand->output;
-	bool operand = options->task == TASK_DIFF ||
-		       (subcommand && subcommand->key && !output && options->task == TASK_RUN);
+	bool operand = options->task == TASK_DIFF || (subcommand && subcommand->key && !output);
 	int nr_options = 0, next, code, error = 0;
 
 	for (size_t i = 0; i < nr_keys; i++) {
@@ -214,26 +217,10 @@ static int parse_arguments(struct options *options, int argc, char **argv,
 	return error;
 }
 
-static int set_account(struct options *options, struct failure *failure)
-{
-	if (options->interval && !strcmp(options->format, "folded"))
-		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "--interval and -f folded exclude each other: folded has no "
-				   "place for a time");
-	options->page_allocation = false;
-	return 0;
-}
-
-bool options_is(int argc, char **argv, const char *word)
-{
-	return argc > 1 && !strcmp(argv[1], word);
-}
-
 int options_parse(struct options *options, int argc, char **argv, const char *const *formats,
 		  struct failure *failure)
 {
 	const struct subcommand *subcommand = argc > 1 ? find_subcommand(argv[1]) : NULL;
-	bool account = options_is(argc, argv, "account"), diff = options_is(argc, argv, "diff");
 	const struct key *key = NULL;
 	int error = 0;
 
@@ -241,9 +228,7 @@ int options_parse(struct options *options, int argc, char **argv, const char *co
 		.formats = formats,
 		.format = formats[0],
 		.oom_score = OPTIONS_OOM_SCORE_UNSET,
-		.task = account ? TASK_ACCOUNT :
-			diff	? TASK_DIFF :
-				  TASK_RUN,
+		.task = subcommand ? subcommand->task : TASK_RUN,
 	};
 	/* Skip the subcommand, as if it were argv[0]. */
 	argc -= !!subcommand;
@@ -252,10 +237,6 @@ int options_parse(struct options *options, int argc, char **argv, const char *co
 		if (keys[i].default_value)
 			error = value_parse(options, &keys[i], keys[i].name, keys[i].default_value,
 					    failure);
-	if (subcommand && subcommand->key)
-		key = key_find(subcommand->key);
-	if (!error && key && key->kind == KEY_TASK)
-		error = accept_option(options, key, NULL, failure);
 	if (!error)
 		error = parse_arguments(options, argc, argv, subcommand, failure);
 	for (size_t i = 0; !error && options->journal && i < nr_keys; i++)
@@ -264,14 +245,24 @@ int options_parse(struct options *options, int argc, char **argv, const char *co
 					    keys[i].journal_default, failure);
 	if (error || ends_parsing(options->task))
 		return error;
-	if (diff ? !options->diff[1] :
-		   key && !options->read && !(options->on_command_line & key_bit(key)))
+	if (subcommand && subcommand->key)
+		key = key_find(subcommand->key);
+	if (options->task == TASK_DIFF ?
+		    !options->diff[1] :
+		    key && !options->read && !(options->on_command_line & key_bit(key)))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "usage: allocfilt %s",
 				   subcommand->usage);
 	if (options->command && !*options->command)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "no COMMAND after --");
 	error = combinations_check(options, failure);
-	return !error && account ? set_account(options, failure) : error;
+	if (error || options->task != TASK_ACCOUNT)
+		return error;
+	options->page_allocation = false;
+	if (!options->interval || strcmp(options->format, "folded"))
+		return 0;
+	return failure_set(
+		failure, EXIT_STATUS_USAGE, EINVAL,
+		"--interval and -f folded exclude each other: folded has no place for a time");
 }
 
 bool options_on_command_line(const struct options *options, const char *name)

@@ -202,13 +202,11 @@ int value_parse(struct options *options, const struct key *key, const char *sett
 
 	switch (key->kind) {
 	case KEY_QUANTITY:
-		reason = parse_number(key, value, &number);
-		if (!reason)
-			*(uint64_t *)field = number;
-		break;
 	case KEY_NUMBER:
 		reason = parse_number(key, value, &number);
-		if (!reason)
+		if (!reason && key->kind == KEY_QUANTITY)
+			*(uint64_t *)field = number;
+		else if (!reason)
 			*(int *)field = number;
 		break;
 	case KEY_SWITCH:

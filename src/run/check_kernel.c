@@ -174,8 +174,6 @@ int kernel_check_run(const struct options *options, struct failure *failure)
 		print_functions(plan);
 		print_events(plan);
 		plan_free(plan);
-		if (fflush(stdout) && errno != EPIPE)
-			ret = failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "stdout: %m");
 	}
 	kernel_close(kernel);
 	return ret;

@@ -243,14 +243,12 @@ int replay_json(const struct run_context *run, char *path, int fd, struct longes
 {
 	struct options options = *run->options;
 	struct run_context json = *run;
-	struct stat status;
 	int ret;
 
 	options.quiet = true;
 	options.format = "json";
 	options.top = SUMMARY_CGROUPS_MAX;
-	options.source = options.read = NULL;
-	*(!stat(path, &status) && S_ISDIR(status.st_mode) ? &options.source : &options.read) = path;
+	options.read = path; /* or a directory: replay_run() alone would refuse it */
 	json.options = &options;
 	json.output = fd < 0 ? NULL : writer_beside(run->output, fd);
 	if (!json.output)
@@ -266,13 +264,12 @@ static int replay_longest(const struct run_context *run, struct failure *failure
 	const struct options *options = run->options;
 	struct longest longest = { .most = options->longest };
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	enum log_level level;
 
 	/* What there is to say is said the second time. */
-	log_set_level(LOG_LEVEL_ERROR);
+	level = log_set_level(LOG_LEVEL_ERROR);
 	replay_json(run, options->read ? options->read : options->source, fd, &longest, failure);
-	log_set_level(options->quiet   ? LOG_LEVEL_ERROR :
-		      options->verbose ? LOG_LEVEL_DEBUG :
-					 LOG_LEVEL_NOTICE);
+	log_set_level(level);
 	file_close(fd);
 	longest.known = true;
 	while (longest.equal < longest.count &&

@@ -13,8 +13,8 @@ enum log_level {
 	LOG_LEVEL_DEBUG,   /* -v */
 };
 
-/** log_set_level - drop messages above this level; LOG_LEVEL_NOTICE until it is called */
-void log_set_level(enum log_level level);
+/** log_set_level - drop messages above this level; returns the one before, first LOG_LEVEL_NOTICE */
+enum log_level log_set_level(enum log_level level);
 
 /**
  * log_open - write to a description of stderr of our own (file_reopen()), so that no line blocks

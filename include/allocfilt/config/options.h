@@ -111,16 +111,14 @@ struct options {
 	uint64_t set;		    /* the same for the command line or the file */
 };
 
-/** options_is - is this the command line of `allocfilt WORD`? */
-bool options_is(int argc, char **argv, const char *word);
-
 /**
  * options_parse - parse the command line
  * @options: filled with defaults first; release with options_free() in every case
  * @formats: the values of -f, NULL ends; the first is the default; they have to outlive @options
  *
- * Opens no file, but looks whether what a subcommand names is a directory; values that depend on the kernel or a file are checked later. Returns 0, or -errno
- * with @failure (status 2), whose text names the option, its value and the allowed values.
+ * Opens no file, but looks whether what a subcommand names is a directory; values that depend on the
+ * kernel or a file are checked later. Returns 0, or -errno with @failure (status 2), whose text names
+ * the option, its value and the allowed values.
  */
 int options_parse(struct options *options, int argc, char **argv, const char *const *formats,
 		  struct failure *failure);
