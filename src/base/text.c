@@ -332,7 +332,7 @@ bool text_parse_time(const char *text, uint64_t day, bool local, uint64_t *ret_r
 		seconds = timegm(&tm) - zone.tm_gmtoff;
 	}
 	*ret_realtime = (uint64_t)seconds * NS_PER_SECOND + ns;
-	return end && !*end && seconds > 0;
+	return end && !*end && seconds > 0 && (uint64_t)seconds < UINT64_MAX / NS_PER_SECOND;
 }
 
 /* ---- lines ---- */

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "allocfilt/base/base.h"
@@ -115,18 +114,6 @@ static pid_t *parse_pids(const char *text)
 	return pids;
 }
 
-/* ns since the epoch; 0 for what is no date */
-static uint64_t parse_date(const char *text)
-{
-	struct tm tm = { 0 };
-	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &tm);
-	time_t seconds = end && !*end ? timegm(&tm) : 0;
-
-	return seconds > 0 && (uint64_t)seconds < UINT64_MAX / NS_PER_SECOND ?
-		       (uint64_t)seconds * NS_PER_SECOND :
-		       0;
-}
-
 /* "cpuN COUNT" after "lost" or "read": each CPU of the recording has both lines. */
 static void parse_cpu_count(struct capture *capture, bool lost, const char *text)
 {
@@ -170,7 +157,8 @@ static void parse_description(struct capture *capture, char *text)
 		} else if (!strcmp(key, "machine")) {
 			snprintf(capture->machine, sizeof(capture->machine), "%s", value);
 		} else if (!strcmp(key, "date")) {
-			source->started = parse_date(value);
+			if (!text_parse_time(value, 0, false, &source->started))
+				source->started = 0;
 		} else if (!strcmp(key, "clock")) {
 			snprintf(capture->clock, sizeof(capture->clock), "%s", value);
 		} else if (!strcmp(key, "tracer")) {

@@ -93,23 +93,24 @@ static bool span_string(struct span *span, char *text, size_t size)
 	return false;
 }
 
-/* Returns the text behind its size, a number of @width bytes. NULL: the section ends before. */
-static char *span_text(struct span *span, size_t width, size_t *ret_length)
+/* Returns that many bytes as a text. NULL: the section ends before. */
+static char *span_bytes(struct span *span, uint64_t length)
 {
-	uint64_t length;
-	char *text;
+	bool fits = length <= (uint64_t)(span->end - span->at) && length <= FILE_TEXT_MAX;
+	char *text = fits ? malloc(length + 1) : NULL;
 
-	if (!span_number(span, width, &length) || length > (uint64_t)(span->end - span->at) ||
-	    length > FILE_TEXT_MAX)
-		return NULL;
-	text = malloc(length + 1);
 	if (!text || !span_read(span, text, length)) {
 		free(text);
 		return NULL;
 	}
 	text[length] = '\0';
-	*ret_length = length;
 	return text;
+}
+
+/* The text behind its size, a number of @width bytes. */
+static char *span_text(struct span *span, size_t width, uint64_t *ret_length)
+{
+	return span_number(span, width, ret_length) ? span_bytes(span, *ret_length) : NULL;
 }
 
 /* ---- texts ---- */
@@ -169,7 +170,7 @@ static void sort_files(struct trace_dat *dat)
 
 static bool add_text(struct trace_dat *dat, struct span *span, size_t width, const char *path)
 {
-	size_t length;
+	uint64_t length;
 	char *text = span_text(span, width, &length);
 
 	return text && add_file(dat, path, text, length);
@@ -189,7 +190,7 @@ static bool read_header_info(struct trace_dat *dat, struct span *span)
 static bool add_format(struct trace_dat *dat, struct span *span, const char *system)
 {
 	char path[2 * NAME_MAX + 32], name[NAME_MAX + 1];
-	size_t length;
+	uint64_t length;
 	char *text = span_text(span, 8, &length);
 
 	if (!text)
@@ -323,7 +324,7 @@ static bool read_cpus(struct trace_dat *dat, struct dat_buffer *buffer, struct s
 static bool read_clock(struct dat_buffer *buffer, struct span *span)
 {
 	char clock[64] = "";
-	size_t length;
+	uint64_t length;
 	char *text = span_text(span, 8, &length);
 
 	if (text && strchr(text, '['))
@@ -412,14 +413,10 @@ static bool read_buffer_option(struct trace_dat *dat, struct span *option)
 
 static bool read_text_option(struct trace_dat *dat, struct span *data, enum option id)
 {
-	size_t length = (size_t)(data->end - data->at);
-	char *text = malloc(length + 1);
+	char *text = span_bytes(data, (uint64_t)(data->end - data->at));
 
-	if (!text || !span_read(data, text, length)) {
-		free(text);
+	if (!text)
 		return false;
-	}
-	text[length] = '\0';
 	if (id == OPTION_CLOCK)
 		return add_file(dat, "trace_clock", text, strlen(text));
 	/* "Linux HOST RELEASE MACHINE" */
@@ -433,7 +430,7 @@ static bool read_section(struct trace_dat *dat, const struct part *part, uint64_
 {
 	struct span section = part_of_file(dat, offset);
 	uint64_t flags, size, packed, expanded;
-	char *from = NULL, *to = NULL;
+	char *from, *to;
 	bool good;
 
 	if (!read_section_header(&section, &flags, &size) || size > SECTION_MAX ||
@@ -443,13 +440,11 @@ static bool read_section(struct trace_dat *dat, const struct part *part, uint64_
 	if (!(flags & SECTION_PACK))
 		return read_part(dat, part, &section);
 	if (!dat->codec || !span_number(&section, 4, &packed) ||
-	    !span_number(&section, 4, &expanded) || packed > (uint64_t)(section.end - section.at) ||
-	    expanded > SECTION_MAX)
+	    !span_number(&section, 4, &expanded) || expanded > SECTION_MAX)
 		return false;
-	from = malloc(packed + 1);
+	from = span_bytes(&section, packed);
 	to = malloc(expanded + 1);
-	good = from && to && span_read(&section, from, packed) &&
-	       !codec_expand(dat->codec, to, expanded, from, packed);
+	good = from && to && !codec_expand(dat->codec, to, expanded, from, packed);
 	section.memory = to;
 	section.at = 0;
 	section.end = (off_t)expanded;

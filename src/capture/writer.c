@@ -48,7 +48,6 @@ struct capture_writer {
 	int pipe[2];
 	bool can_splice;
 	uint64_t bytes;
-	uint64_t bytes_before; /* of the present segment */
 	struct file_sync sync;
 	const struct page_layout *layout; /* NULL: pages are moved as they are */
 };
@@ -56,11 +55,6 @@ struct capture_writer {
 uint64_t capture_bytes(const struct capture_writer *writer)
 {
 	return writer->bytes;
-}
-
-uint64_t capture_segment_bytes(const struct capture_writer *writer)
-{
-	return writer->bytes - writer->bytes_before;
 }
 
 unsigned int capture_segment(const struct capture_writer *writer)
@@ -191,14 +185,15 @@ int capture_create(struct capture_writer **ret_writer, const char *dir, struct f
 	return 0;
 }
 
-int capture_set_page_size(struct capture_writer *writer, size_t page_size)
+int capture_set_layout(struct capture_writer *writer, const struct page_layout *layout, bool hold)
 {
-	char *page = realloc(writer->page, page_size);
+	char *page = realloc(writer->page, layout->size);
 
 	if (!page)
 		return -ENOMEM;
 	writer->page = page;
-	writer->page_size = page_size;
+	writer->page_size = layout->size;
+	writer->layout = hold ? layout : NULL;
 	return 0;
 }
 
@@ -231,14 +226,11 @@ void capture_writer_free(struct capture_writer *writer)
 	file_sync_end(&writer->sync);
 	close_pipe(writer);
 	close_open(writer->dir_fd);
+	if (writer->dir)
+		rmdir(writer->dir);
 	free(writer->page);
 	free(writer->dir);
 	free(writer);
-}
-
-void capture_abandon(struct capture_writer *writer)
-{
-	rmdir(writer->dir);
 }
 
 int capture_put(struct capture_writer *writer, const char *path, const char *text, size_t length)
@@ -287,11 +279,6 @@ int capture_copy(struct capture_writer *writer, const char *from_dir, const char
 	ret = capture_put(writer, name, text, length);
 	free(text);
 	return ret;
-}
-
-void capture_hold_pages(struct capture_writer *writer, const struct page_layout *layout)
-{
-	writer->layout = layout;
 }
 
 int capture_add_cpu(struct capture_writer *writer, int cpu)
@@ -622,7 +609,6 @@ int capture_settle_segment(struct capture_writer *writer, int ret)
 		return ret;
 	}
 	close_segment(&writer->before);
-	writer->bytes_before = writer->bytes;
 	return 0;
 }
 

@@ -37,6 +37,7 @@ struct pipeline {
 	struct resolver *resolver;
 	uint64_t report; /* ns: shorter stalls are not shown */
 	struct selection selection;
+	int64_t own;		 /* our own thread is not shown; INT64_MAX: it is not known */
 	bool off_cpu;		 /* there are events for stalls_sched() */
 	bool sched_is_off;	 /* see pipeline_switch_events() */
 	unsigned int events_off; /* the same, how many */
@@ -434,8 +435,7 @@ static noinline int sched_record(struct pipeline *pipeline, struct record *recor
 		record->sched.name = 0;
 	if (!pipeline->sched_is_off)
 		ret = stalls_sched(pipeline->stalls, record);
-	if (ret || is_only_sched(pipeline, record) ||
-	    selection_is_own(&pipeline->selection, record))
+	if (ret || is_only_sched(pipeline, record) || record->tid == pipeline->own)
 		return ret;
 	return event_record(pipeline, record);
 }
@@ -448,7 +448,7 @@ static int record_in_order(struct pipeline *pipeline, struct record *record)
 		return special_record(pipeline, record);
 	if (pipeline->off_cpu && record->kind == RECORD_EVENT && is_sched(pipeline, record))
 		return sched_record(pipeline, record);
-	if (selection_is_own(&pipeline->selection, record))
+	if (record->tid == pipeline->own)
 		return 0;
 	if (record->kind == RECORD_EVENT)
 		return event_record(pipeline, record);
@@ -701,6 +701,7 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 	pipeline->report = config_report(options, !source->proc);
 	pipeline->cpu_before = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	pipeline->off_cpu = plan_off_cpu(plan);
+	pipeline->own = source->own ? source->own : INT64_MAX;
 	ret = selection_init(&pipeline->selection, options, plan, source, failure);
 	if (!ret)
 		ret = resolver_new(&pipeline->resolver, plan, source, options, failure);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,8 +36,8 @@ struct recorder {
 	/* --until: a pipeline that filters the same records and shows nothing; NULL without it */
 	struct pipeline *pipeline;
 	struct writer *nowhere;
-	int null;
 	unsigned int first_segment; /* of those that were kept */
+	uint64_t bytes_before;	    /* of data, when this segment began */
 	uint64_t modules;	    /* modules_hash() when this segment began */
 	bool described;		    /* was recorder_describe() called? */
 	char *mounts;		    /* mountinfo at the start */
@@ -57,12 +56,14 @@ static int file_failed(const struct recorder *recorder, int error, struct failur
 
 static int watch(struct recorder *recorder, struct failure *failure)
 {
-	recorder->null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	recorder->nowhere = recorder->null < 0 ? NULL : writer_new(recorder->null, -1);
+	static const struct output_ops nothing;
+	const struct output_form form = { .ops = &nothing };
+
+	recorder->nowhere = writer_new(-1, -1);
 	if (!recorder->nowhere)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "/dev/null: %m");
+		return failure_no_memory(failure);
 	return pipeline_new(&recorder->pipeline, recorder->options, recorder->plan,
-			    recorder->source, recorder->nowhere, NULL, failure);
+			    recorder->source, recorder->nowhere, &form, failure);
 }
 
 bool recorder_has_seen_stall(struct recorder *recorder)
@@ -124,7 +125,6 @@ int recorder_new(struct recorder **ret_recorder, const struct options *options,
 	recorder->plan = plan;
 	recorder->source = source;
 	recorder->probe = probe;
-	recorder->null = -1;
 	recorder->first_segment = 1;
 	recorder->date = time(NULL);
 	/* A name is needed for some time after its task has exited. */
@@ -149,12 +149,9 @@ void recorder_free(struct recorder *recorder)
 {
 	if (!recorder)
 		return;
-	if (recorder->writer && !recorder->described)
-		capture_abandon(recorder->writer);
 	capture_writer_free(recorder->writer);
 	pipeline_free(recorder->pipeline);
 	writer_free(recorder->nowhere);
-	file_close(recorder->null);
 	losses_free(recorder->losses);
 	cgroups_free(recorder->cgroups);
 	task_cache_free(recorder->tasks);
@@ -431,6 +428,7 @@ int recorder_begin_segment(struct recorder *recorder, const char *dir,
 		recorder->date = date;
 	}
 	recorder->modules = ret ? recorder->modules : modules;
+	recorder->bytes_before = ret ? recorder->bytes_before : capture_bytes(recorder->writer);
 	free(ret ? now : before);
 	capture_sync_all(recorder->writer);
 	return ret;
@@ -442,9 +440,8 @@ int recorder_describe(struct recorder *recorder, const char *dir, struct cpu_buf
 	int ret;
 
 	recorder->described = true;
-	ret = capture_set_page_size(recorder->writer, recorder->source->layout.size);
+	ret = capture_set_layout(recorder->writer, &recorder->source->layout, recorder->pipeline);
 	if (!ret && recorder->pipeline) {
-		capture_hold_pages(recorder->writer, &recorder->source->layout);
 		pipeline_read_buffers(recorder->pipeline, buffers, recorder->writer);
 		resolver_read_symbols(pipeline_resolver(recorder->pipeline));
 	}
@@ -463,7 +460,7 @@ bool recorder_segment_is_full(const struct recorder *recorder)
 {
 	uint64_t max_size = recorder->options->max_size;
 
-	return max_size && capture_segment_bytes(recorder->writer) >= max_size;
+	return max_size && capture_bytes(recorder->writer) - recorder->bytes_before >= max_size;
 }
 
 static int64_t drain(struct recorder *recorder, const struct cpu_buffers *buffers)

@@ -73,7 +73,6 @@ int selection_init(struct selection *selection, const struct options *options,
 		.options = options,
 		.plan = plan,
 		.source = source,
-		.own = source->own ? source->own : INT64_MAX,
 		/* The pids of a configuration file are for live runs. */
 		.by_pid =
 			options->pids && (source->proc || options_on_command_line(options, "pid")),
@@ -145,8 +144,6 @@ bool selection_has_record(struct selection *selection, const struct record *reco
 
 	if (selection->command)
 		see_command(selection, record);
-	if (selection_is_own(selection, record))
-		return false;
 	if (selection->command && !is_of_command(selection, record))
 		return false;
 	if (!selection->by_pid && !recorded)

@@ -25,7 +25,6 @@ struct selection {
 	 */
 	uint64_t *command;
 	bool lost;	   /* records, among which a fork of COMMAND may be */
-	int64_t own;	   /* our own thread is not shown; INT64_MAX: it is not known */
 	bool by_pid;	   /* only processes of options->pids are shown */
 	bool any;	   /* not all tasks are shown */
 	uint64_t from, to; /* ns since the epoch: --from, --to */
@@ -43,12 +42,6 @@ void selection_destroy(struct selection *selection);
 
 /** selection_pids - only these processes are shown, 0 ends; NULL: all */
 const pid_t *selection_pids(const struct selection *selection);
-
-/** selection_is_own - is it a record of our own? */
-static inline bool selection_is_own(const struct selection *selection, const struct record *record)
-{
-	return record->tid == selection->own;
-}
 
 /** selection_has_record - is the record of a task that is shown? In order of time; forks with their fields. */
 bool selection_has_record(struct selection *selection, const struct record *record);

@@ -53,11 +53,12 @@ int fsync(int fd)
 
 static void create(void)
 {
+	static const struct page_layout layout = { .size = PAGE };
 	struct failure failure = { .text = "" };
 
 	capture_writer_free(writer);
 	assert_int_equal(capture_create(&writer, test_path("new"), &failure), 0);
-	assert_int_equal(capture_set_page_size(writer, PAGE), 0);
+	assert_int_equal(capture_set_layout(writer, &layout, false), 0);
 }
 
 static int set_up(void **state)
@@ -428,7 +429,7 @@ RUN(test_parts_of_a_page)
 		tear_down(state);
 		set_up(state);
 		create();
-		capture_hold_pages(writer, layout);
+		assert_int_equal(capture_set_layout(writer, layout, true), 0);
 		assert_int_equal(capture_add_cpu(writer, 0), 0);
 		add_page(layout, 1000, 4, 0);
 		add_page(layout, 1009, 0, 0);

@@ -25,13 +25,18 @@ struct capture_writer;
  * symbolic link, cannot be created; 1 for errors not caused by the path, such as a full disk).
  */
 int capture_create(struct capture_writer **writer, const char *dir, struct failure *failure);
+
+/** capture_writer_free - removes the directory if it is still empty */
 void capture_writer_free(struct capture_writer *writer);
 
-/** capture_set_page_size - bytes of a page, before data is moved; 0 or -ENOMEM */
-int capture_set_page_size(struct capture_writer *writer, size_t page_size);
-
-/** capture_abandon - remove the directory if it is still empty */
-void capture_abandon(struct capture_writer *writer);
+/**
+ * capture_set_layout - before CPUs are added
+ * @layout: of the pages, in this machine's order; not copied
+ * @hold: data will come by capture_add_page(), not by capture_drain()
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int capture_set_layout(struct capture_writer *writer, const struct page_layout *layout, bool hold);
 
 /** capture_directory - a descriptor of the directory, as long as the writer */
 int capture_directory(const struct capture_writer *writer);
@@ -66,9 +71,6 @@ void capture_remove_segment(struct capture_writer *writer, unsigned int number);
 
 /** capture_segment - the number of the present segment; 0: there are none */
 unsigned int capture_segment(const struct capture_writer *writer);
-
-/** capture_segment_bytes - bytes of data in the present segment */
-uint64_t capture_segment_bytes(const struct capture_writer *writer);
 
 /**
  * capture_put - write a file of the capture atomically (rename)
@@ -113,12 +115,6 @@ int64_t capture_drain(struct capture_writer *writer, int cpu, int fd);
 
 /** capture_drain_rest - move a page, also a partly filled one; returns as capture_drain() */
 int64_t capture_drain_rest(struct capture_writer *writer, int cpu, int fd);
-
-/**
- * capture_hold_pages - before CPUs are added: data will come by capture_add_page()
- * @layout: of the pages, in this machine's order; not copied
- */
-void capture_hold_pages(struct capture_writer *writer, const struct page_layout *layout);
 
 /**
  * capture_add_page - add a page that was read, which the kernel may not have filled yet
