@@ -321,7 +321,7 @@ size_t status_line(char *text, size_t size, const struct summary_view *view)
 {
 	uint64_t stalls = summary_stalls(view->summary, STALLS_WAITING)->latency.count;
 	uint64_t lost = view->lost, times = view->lost_times;
-	const struct named_stall *longest = summary_longest(view->summary, 0);
+	const struct named_stall *longest = summary_longest(view->summary);
 	char time[TEXT_DURATION_MAX];
 	struct line line;
 

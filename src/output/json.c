@@ -592,7 +592,7 @@ void json_summary(struct writer *writer, const struct summary_view *view)
 	json_stalls(&json, "background", view, STALLS_BACKGROUND);
 	json_remedies(&json, summary);
 	json_kept_stall(&json, "most_explained", summary_most_explained(summary), view->resolver);
-	json_kept_stall(&json, "longest", summary_longest(summary, 0), view->resolver);
+	json_kept_stall(&json, "longest", summary_longest(summary), view->resolver);
 	json_waiters(&json, "tasks", view, SUMMARY_TASKS);
 	json_waiters(&json, "cgroups", view, SUMMARY_CGROUPS);
 	json_waiters(&json, "kernel_threads", view, SUMMARY_KERNEL_THREADS);

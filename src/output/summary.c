@@ -207,7 +207,7 @@ static void put_stall(struct writer *writer, const struct summary_view *view,
 static void put_longest(struct writer *writer, const struct summary_view *view)
 {
 	const struct named_stall *explained = summary_most_explained(view->summary);
-	const struct named_stall *longest = summary_longest(view->summary, 0);
+	const struct named_stall *longest = summary_longest(view->summary);
 
 	if (explained)
 		put_stall(writer, view, explained, "\nlongest stall that is explained:\n");
@@ -696,7 +696,7 @@ static void put_worst(struct writer *writer, const struct summary_view *view)
 	const struct task_style style = {
 		text_rule_of(writer_fd(writer)), false, "", "", " in ", ""
 	};
-	const struct named_stall *named = summary_longest(view->summary, 0);
+	const struct named_stall *named = summary_longest(view->summary);
 	const struct stall *stall;
 	char text[STALL_CAUSE_MAX];
 	struct line line;

@@ -76,7 +76,7 @@ bool recorder_has_seen_stall(struct recorder *recorder)
 	if (!recorder->pipeline)
 		return false;
 	pipeline_view(recorder->pipeline, &view);
-	named = summary_longest(view.summary, 0);
+	named = summary_longest(view.summary);
 	if (!named)
 		return false;
 	line_clear(&line);

@@ -40,8 +40,7 @@ static const struct {
 struct summary {
 	struct ranking *tables[SUMMARY_TABLES];
 	struct summary_stalls stalls[STALL_SIDES];
-	struct kept_stall long_stalls[SUMMARY_LONGEST_MAX];
-	struct kept_stall *longest[SUMMARY_LONGEST_MAX]; /* the longest first */
+	struct kept_stall longest; /* of equal ones the earlier */
 	struct kept_stall most_explained;
 	uint64_t incomplete[STALL_LACKS];			/* LACKS_NOTHING: all of them */
 	struct shrinker_total *superblocks[SHRINKER_NAMES_MAX]; /* by number, modulo that */
@@ -80,8 +79,6 @@ void summary_reset(struct summary *summary)
 	for (int which = 0; which < SUMMARY_TABLES; which++)
 		ranking_reset(summary->tables[which]);
 	memset(summary->stalls, 0, sizeof(*summary) - offsetof(struct summary, stalls));
-	for (size_t i = 0; i < SUMMARY_LONGEST_MAX; i++)
-		summary->longest[i] = &summary->long_stalls[i];
 }
 
 /* @id: the tid of a task, the hash of a cgroup's name, or the number of a function */
@@ -170,26 +167,6 @@ static void keep_stall(struct kept_stall *kept, const struct named_stall *named)
 	kept->stall.compaction = kept->compaction;
 }
 
-/* Keeps a stall in place of the shortest kept one, if it is longer. */
-static void keep_longest(struct summary *summary, const struct named_stall *named)
-{
-	uint64_t ns = named->stall->end - named->stall->start;
-	size_t place = SUMMARY_LONGEST_MAX - 1;
-	struct kept_stall *kept = summary->longest[place];
-
-	if (kept->named.stall && ns <= kept->stall.end - kept->stall.start)
-		return;
-	keep_stall(kept, named);
-	for (; place; place--) {
-		struct kept_stall *longer = summary->longest[place - 1];
-
-		if (longer->named.stall && longer->stall.end - longer->stall.start >= ns)
-			break;
-		summary->longest[place] = longer;
-	}
-	summary->longest[place] = kept;
-}
-
 static uint64_t explained(const struct stall *stall)
 {
 	return stall->end - stall->start - phases_part(&stall->phases, PHASE_OUTSIDE, PART_ITSELF);
@@ -241,7 +218,9 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 		count_runner(summary->tables[SUMMARY_RUNNERS], &stall->runners[i]);
 	remedies_stall(&remedies, named);
 	remedies_add(&stalls->remedies, &remedies);
-	keep_longest(summary, named);
+	if (!summary->longest.named.stall ||
+	    ns > summary->longest.stall.end - summary->longest.stall.start)
+		keep_stall(&summary->longest, named);
 	if (explained(stall) > explained(&summary->most_explained.stall))
 		keep_stall(&summary->most_explained, named);
 	if (task_key_in_interrupt(stall->key))
@@ -342,11 +321,9 @@ const struct summary_stalls *summary_stalls(const struct summary *summary, enum 
 	return &summary->stalls[side];
 }
 
-const struct named_stall *summary_longest(const struct summary *summary, unsigned int place)
+const struct named_stall *summary_longest(const struct summary *summary)
 {
-	const struct kept_stall *kept = summary->longest[place];
-
-	return kept->named.stall ? &kept->named : NULL;
+	return summary->longest.named.stall ? &summary->longest.named : NULL;
 }
 
 const struct named_stall *summary_most_explained(const struct summary *summary)

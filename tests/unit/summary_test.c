@@ -101,41 +101,19 @@ static void test_longest(void **state)
 {
 	const struct named_stall *named;
 
-	assert_null(summary_longest(summary, 0));
+	assert_null(summary_longest(summary));
 	STALL(.name = "idle", .ns = 5000, .rest = 5000);
 	assert_null(summary_most_explained(summary));
 	STALL(.name = "slow", .ns = 3000, .rest = 1000, .cgroup = "/x");
 	STALL(.name = "less", .ns = 2000, .rest = 100);
 	STALL(.name = "kswapd0", .ns = 9000, .background = true);
-	assert_string_equal(summary_longest(summary, 0)->name, "idle");
+	STALL(.name = "late", .ns = 5000, .rest = 5000);
+	assert_string_equal(summary_longest(summary)->name, "idle");
 	named = summary_most_explained(summary);
 	assert_string_equal(named->name, "slow");
 	assert_string_equal(named->task_info->cgroup, "/x");
 	assert_string_equal(named->stall->gfp_names, "G");
 	assert_int_equal(named->stall->end, 4000);
-}
-
-/* The ten longest of twelve, and of equal ones the earlier first, which also keeps its place. */
-static void test_longest_ten(void **state)
-{
-	static const unsigned int ns[] = { 30, 70, 10, 70, 50, 90, 20, 60, 40, 80, 25, 30 };
-	static const char *const expected[] = { "f", "j", "b", "d", "h", "e", "i", "a", "l", "k" };
-	char name[2] = "a";
-
-	for (size_t i = 0; i < COUNT(ns); i++) {
-		STALL(.name = name, .ns = ns[i], .cgroup = name);
-		if (i < SUMMARY_LONGEST_MAX - 1)
-			assert_null(summary_longest(summary, i + 1));
-		name[0]++;
-	}
-	STALL(.name = "late", .ns = 25);
-	for (size_t i = 0; i < SUMMARY_LONGEST_MAX; i++) {
-		const struct named_stall *named = summary_longest(summary, i);
-
-		assert_string_equal(named->name, expected[i]);
-		assert_string_equal(named->task_info->cgroup, expected[i]);
-		assert_int_equal(named->stall->end - named->stall->start, ns[*expected[i] - 'a']);
-	}
 }
 
 /* A newcomer may have had before what the evicted one had. */
@@ -288,7 +266,7 @@ static void test_waits(void **state)
 	assert_int_equal(background->waits.of[ROLE_NODE].count, 1);
 	assert_int_equal(waiting->latency.count + background->latency.count, 0);
 	assert_int_equal(phases_total(&waiting->phases), 0);
-	assert_null(summary_longest(summary, 0));
+	assert_null(summary_longest(summary));
 	assert_int_equal(summary_count(summary, SUMMARY_TASKS), 3);
 	assert_int_equal(summary_count(summary, SUMMARY_KERNEL_THREADS), 0);
 	/* one that is not known, and that of a kernel thread, are in no row */
@@ -391,7 +369,7 @@ static void test_had_cpu(void **state)
 	}
 	assert_null(summary_at(summary, SUMMARY_RUNNERS, COUNT(expected)));
 	assert_int_equal(summary_had_cpu_unknown(summary), 3 + 22 + 94);
-	assert_int_equal(summary_longest(summary, 0)->stall->runners[1].ns, 30);
+	assert_int_equal(summary_longest(summary)->stall->runners[1].ns, 30);
 }
 
 /* All tables were full, and are reset. */
@@ -427,7 +405,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_waiters),	  TEST(test_longest), TEST(test_limits),
-		TEST(test_functions),	  TEST(test_roles),   TEST(test_longest_ten),
 		TEST(test_had_cpu),	  TEST(test_causes),  TEST(test_waits),
 		TEST(test_rank_of_waits),
 	};

@@ -10,7 +10,7 @@
 
 /*
  * The statistics of a run: how long functions took, where the time of stalls went, which tasks
- * waited, the shrinkers, and copies of the longest stalls.
+ * waited, the shrinkers, and a copy of the longest stall.
  */
 
 #define SUMMARY_FUNCTIONS_MAX 64
@@ -21,7 +21,6 @@
 #define SUMMARY_IDLE	      1
 #define SUMMARY_RECLAIMED_MAX 256
 #define SHRINKERS_MAX	      256 /* callbacks: several times as many as a kernel has */
-#define SUMMARY_LONGEST_MAX   10
 
 /* Each has a table of its own, of struct summary_total where no other one is named. */
 enum summary_table {
@@ -135,13 +134,8 @@ size_t summary_count(const struct summary *summary, enum summary_table which);
 /** summary_stalls - totals of one side */
 const struct summary_stalls *summary_stalls(const struct summary *summary, enum stall_side side);
 
-/**
- * summary_longest - the longest stalls of tasks that waited
- * @place: 0 for the longest, up to SUMMARY_LONGEST_MAX - 1; of equal ones the earlier comes first
- *
- * Returns NULL after the last. Valid until a stall is counted.
- */
-const struct named_stall *summary_longest(const struct summary *summary, unsigned int place);
+/** summary_longest - the longest stall of a task that waited, of equal ones the earlier; NULL: none */
+const struct named_stall *summary_longest(const struct summary *summary);
 
 /**
  * summary_most_explained - the stall with most time in phases other than PHASE_OUTSIDE; NULL: none
