@@ -88,7 +88,7 @@ UNIT_TEST_WITH(test_sleeps_in, make_test_directory, tear_down)
 }
 
 /* The functions of stacks, the innermost first, each 256 bytes after the one before. */
-static uint32_t stack_of(char *const *names, size_t count)
+static uint32_t stack_of(const char *const *names, size_t count)
 {
 	uint64_t frames[16];
 	char symbols[1024];
@@ -107,7 +107,8 @@ static uint32_t stack_of(char *const *names, size_t count)
 }
 
 #define STACK_OF(...)                                                                              \
-	stack_of((char *const[]){ __VA_ARGS__ }, COUNT(((char *const[]){ __VA_ARGS__ })))
+	stack_of((const char *const[]){ __VA_ARGS__ },                                             \
+		 COUNT(((const char *const[]){ __VA_ARGS__ })))
 
 static void asked_by(const char *expected, uint32_t stack)
 {

@@ -404,9 +404,9 @@ static int set_up_used(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_waiters),	  TEST(test_longest), TEST(test_limits),
-		TEST(test_had_cpu),	  TEST(test_causes),  TEST(test_waits),
-		TEST(test_rank_of_waits),
+		TEST(test_waiters),   TEST(test_longest), TEST(test_limits),
+		TEST(test_functions), TEST(test_roles),	  TEST(test_had_cpu),
+		TEST(test_causes),    TEST(test_waits),	  TEST(test_rank_of_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
