@@ -88,7 +88,9 @@ int cpu_directories(const char *dir, int **ret_cpus)
 
 static int compare_cpus(const void *left, const void *right)
 {
-	return *(const int *)left - *(const int *)right;
+	int a = *(const int *)left, b = *(const int *)right;
+
+	return (a > b) - (a < b);
 }
 
 int cpu_list_place(const struct cpu_list *cpus, int cpu)
