@@ -41,11 +41,11 @@ for my $stall (@stalls) {
 	wrong("tracing in the stack at $stall->{ts_ns}: @{$stall->{stack}}")
 		if grep { /^(?:trace_event|__traceiter)/ } @{$stall->{stack}};
 
-	# On x86-64 the outermost function of a call has its name, unless it only calls another one. The last
-	# frame of a fault of a program is that of the exception.
+	# On x86-64 the outermost function of a call has its name, unless it only calls another one. A fault
+	# has the frame of the exception: the last one, but for a fault of the kernel's own, as in ret_from_fork().
 	my ($call) = map { /^(?:k|__x64_|__do_|__se_)sys_(\w+)/ ? $1 : () } reverse @{$stall->{stack}};
 	my $asked = defined $call ? "$call(2)" :
-		$stall->{stack}[-1] eq 'asm_exc_page_fault' ? 'page fault' : 'null';
+		(grep { $_ eq 'asm_exc_page_fault' } @{$stall->{stack}}) ? 'page fault' : 'null';
 
 	wrong("asked by " . ($stall->{asked_by} // 'null') . ", by the stack $asked")
 		if ($stall->{asked_by} // 'null') ne $asked;
