@@ -599,13 +599,52 @@ static void reclaimed_from(struct line *line, const struct writer *writer,
 	}
 }
 
+/* @causes: columns of the main causes; 0: no row tells whose memory was reclaimed */
+static void put_waiter(struct writer *writer, const struct summary_view *view,
+		       enum summary_table kind, size_t rank, size_t columns, size_t causes,
+		       bool has_psi)
+{
+	const struct summary_total *waiter = summary_at(view->summary, kind, rank);
+	struct wait_sum waits = waits_all(&waiter->waits);
+	struct line line, more;
+	uint64_t psi;
+	size_t used;
+
+	waiter_name(&more, writer, view, kind, waiter);
+	line_clear(&line);
+	line_add(&line, "  %s", more.text);
+	line_pad(&line, columns + 2);
+	line_add(&line, "%8" PRIu64, waiter->latency.count);
+	line_add_duration(&line, 10, waiter->latency.total);
+	line_add_duration(&line, 10, waiter->latency.max);
+	if (view->has_waits)
+		line_add_duration(&line, 13, waits.total - waits.long_total);
+	if (view_pressure(view, kind, rank, &psi))
+		line_add_duration(&line, 10, psi);
+	else if (has_psi)
+		line_add(&line, "%10s", "-");
+	used = text_columns(line.text);
+	main_cause(&more, waiter, CAUSES_SHOWN);
+	if (more.used)
+		line_add(&line, "   %s", more.text);
+	line_clear(&more);
+	if (causes)
+		reclaimed_from(&more, writer, view, waiter);
+	if (more.used) {
+		line_pad(&line, used + 3 + causes);
+		line_add(&line, "   %s", more.text);
+	}
+	add_error(&line, waiter->ranked.error);
+	line_put(&line, writer);
+}
+
 static void put_waiters(struct writer *writer, const struct summary_view *view,
 			enum summary_table kind, const char *title)
 {
 	size_t count = summary_count(view->summary, kind), rows = rows_of(view);
 	size_t columns = name_columns(writer, view), causes = strlen("stalls by main cause");
 	bool has_psi = false, has_from = false;
-	struct line line, name;
+	struct line line;
 	uint64_t psi;
 
 	if (!count)
@@ -621,6 +660,7 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 		has_from |= kind == SUMMARY_CGROUPS && line.used;
 		has_psi |= view_pressure(view, kind, i, &psi);
 	}
+	causes = has_from ? causes : 0;
 	line_clear(&line);
 	line_add(&line, "%s", title);
 	if (count > rows)
@@ -629,41 +669,11 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 	line_add(&line, "%8s%10s%10s%s%s", "stalls", "total", "max",
 		 view->has_waits ? "  short waits" : "", has_psi ? "       PSI" : "");
 	if (kind != SUMMARY_KERNEL_THREADS)
-		line_add(&line, "   %-*s", has_from ? (int)causes : 0, "stalls by main cause");
+		line_add(&line, "   %-*s", (int)causes, "stalls by main cause");
 	line_add(&line, "%s", has_from ? "   reclaimed from" : "");
 	line_put(&line, writer);
-	for (size_t i = 0; i < count && i < rows; i++) {
-		const struct summary_total *waiter = summary_at(view->summary, kind, i);
-		struct wait_sum waits = waits_all(&waiter->waits);
-		size_t used;
-
-		waiter_name(&name, writer, view, kind, waiter);
-		line_clear(&line);
-		line_add(&line, "  %s", name.text);
-		line_pad(&line, columns + 2);
-		line_add(&line, "%8" PRIu64, waiter->latency.count);
-		line_add_duration(&line, 10, waiter->latency.total);
-		line_add_duration(&line, 10, waiter->latency.max);
-		if (view->has_waits)
-			line_add_duration(&line, 13, waits.total - waits.long_total);
-		if (view_pressure(view, kind, i, &psi))
-			line_add_duration(&line, 10, psi);
-		else if (has_psi)
-			line_add(&line, "%10s", "-");
-		used = text_columns(line.text);
-		main_cause(&name, waiter, CAUSES_SHOWN);
-		if (name.used)
-			line_add(&line, "   %s", name.text);
-		line_clear(&name);
-		if (has_from)
-			reclaimed_from(&name, writer, view, waiter);
-		if (name.used) {
-			line_pad(&line, used + 3 + causes);
-			line_add(&line, "   %s", name.text);
-		}
-		add_error(&line, waiter->ranked.error);
-		line_put(&line, writer);
-	}
+	for (size_t i = 0; i < count && i < rows; i++)
+		put_waiter(writer, view, kind, i, columns, causes, has_psi);
 }
 
 /* Does each cgroup have one task that waited, whose row would say the same? */
@@ -744,7 +754,7 @@ static void put_background(struct writer *writer, const struct summary_view *vie
 	line_put(&line, writer);
 }
 
-/* What to do: for each finding its share of all time, what it means, and what to change. */
+/* A remedy tells its share of all time, who has half of that, what it means, and what to change. */
 static void put_remedies(struct writer *writer, const struct summary_view *view)
 {
 	const struct remedies *remedies = &summary_stalls(view->summary, STALLS_WAITING)->remedies;

@@ -266,7 +266,7 @@ static int replay_longest(const struct run_context *run, struct failure *failure
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	enum log_level level;
 
-	/* What there is to say is said the second time. */
+	/* The second reading says all that there is to say. */
 	level = log_set_level(LOG_LEVEL_ERROR);
 	replay_json(run, options->read ? options->read : options->source, fd, &longest, failure);
 	log_set_level(level);

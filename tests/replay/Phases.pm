@@ -11,7 +11,7 @@ use Exporter 'import';
 use Hash::Util qw(lock_hash);
 use List::Util qw(sum0);
 
-our @EXPORT = qw(@phases @parts @states %title off_cpu state_ns is_only_outside cause_ns cause_of ms percent);
+our @EXPORT = qw(@phases @parts @states %title off_cpu state_ns is_only_outside cause_ns cause_of ms percent duration_of);
 
 # In the order of the reports.
 our @phases = qw(direct_reclaim memcg_reclaim node_reclaim other_reclaim compaction memory_high
@@ -87,6 +87,17 @@ sub cause_of
 			'; ' : ': ') . $detail if defined $detail;
 	$text .= ', not traced' if $cause eq 'outside' && !$stall->{off_cpu};
 	return $text;
+}
+
+# As people read it: two digits that count, and the unit.
+sub duration_of {
+	my ($ns) = @_;
+	my $round = sub { int($ns / $_[0] + 0.5) };
+
+	return $round->(1e3) . ' us' if $round->(1e3) < 1000;
+	return sprintf '%.1f ms', $round->(1e5) / 10 if $round->(1e5) < 100;
+	return $round->(1e6) . ' ms' if $round->(1e6) < 1000;
+	return sprintf '%.1f s', $round->(1e8) / 10;
 }
 
 sub ms { sprintf '%d.%03d', $_[0] / 1_000_000, $_[0] / 1000 % 1000 }

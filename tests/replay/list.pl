@@ -26,16 +26,6 @@ my @stalls = grep { $_->{type} eq 'stall' } json_lines($json_file);
 my @lines = lines_of($list_file);
 my ($headings, $date) = (0, '');
 
-sub duration_of {
-	my ($ns) = @_;
-	my $round = sub { int($ns / $_[0] + 0.5) };
-
-	return $round->(1e3) . ' us' if $round->(1e3) < 1000;
-	return sprintf '%.1f ms', $round->(1e5) / 10 if $round->(1e5) < 100;
-	return $round->(1e6) . ' ms' if $round->(1e6) < 1000;
-	return sprintf '%.1f s', $round->(1e8) / 10;
-}
-
 # Units of these captures are the last component, of a path below a slice; other paths are their own.
 sub unit_of {
 	my ($task) = @_;

@@ -52,17 +52,7 @@ sub percentile {
 	return (sort { $a <=> $b } @times)[$wanted - 1];
 }
 
-# Does the text stand for ns by the rule of all durations?
-sub duration_of {
-	my ($ns) = @_;
-	my $round = sub { int($ns / $_[0] + 0.5) };
-
-	return $round->(1e3) . ' us' if $round->(1e3) < 1000;
-	return sprintf '%.1f ms', $round->(1e5) / 10 if $round->(1e5) < 100;
-	return $round->(1e6) . ' ms' if $round->(1e6) < 1000;
-	return sprintf '%.1f s', $round->(1e8) / 10;
-}
-
+# Does the text stand for ns?
 sub duration_is {
 	my ($what, $text, $ns) = @_;
 

@@ -47,7 +47,7 @@ void stall_task(struct line *line, const struct named_stall *named, const char *
  * stall_had_cpu - append "nginx-812 17.210 ms, kworker/u8:3-266 11.002 ms, 2 others 0.500 ms": who had the
  *	CPU while the task waited for one
  *
- * Those with most time, then the others, then "not recorded". Returns false, and appends nothing, where
+ * Tasks with most time come first, then the others, then "not recorded". Returns false, and appends nothing, where
  * it did not wait.
  */
 bool stall_had_cpu(struct line *line, const struct stall *stall, enum text_rule rule);

@@ -5,7 +5,7 @@
 #include "allocfilt/stall/stall.h"
 
 /*
- * What to do about stalls. Each row of a table explains the time of some phases, under a condition on
+ * Remedies: each row of a table explains the time of some phases, under a condition on
  * the facts of the stall. A nanosecond counts for the first row that fits, so the rows do not add up to
  * more than the time that was waited. Rows with a tenth of that time are shown: the data bear them out.
  */

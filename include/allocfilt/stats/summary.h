@@ -105,7 +105,7 @@ void summary_wait(struct summary *summary, const struct named_stall *named,
 /**
  * summary_at - the entries of a table, most time first; NULL after the last
  *
- * Of tasks and cgroups it is the time in stalls and short waits. Equal times come by name, or by the
+ * The time of a task or cgroup is that in stalls and short waits. Equal times come by name, or by the
  * address or number of a shrinker or superblock.
  */
 const void *summary_at(const struct summary *summary, enum summary_table which, size_t rank);
@@ -118,13 +118,13 @@ uint64_t summary_had_cpu_unknown(const struct summary *summary);
  * @cgroup: of SUMMARY_CGROUPS
  * @rank: 0 for the first; moved behind the one that is returned
  *
- * Of the result, name is the path of the reclaimed cgroup and total a number of pages. A stall counts
+ * The name of the result is the path of the reclaimed cgroup, its total a number of pages. A stall counts
  * for the one cgroup that it names. Returns NULL after the last.
  */
 const struct ranked *summary_reclaimed(const struct summary *summary,
 				       const struct summary_total *cgroup, size_t *rank);
 
-/** summary_remedy_cgroup - the cgroup with most of the time that a remedy explains; NULL: of none is there any */
+/** summary_remedy_cgroup - the cgroup with most of the time that a remedy explains; NULL: none has any */
 const struct summary_total *summary_remedy_cgroup(const struct summary *summary,
 						  const struct remedy *remedy);
 
