@@ -123,7 +123,13 @@ static struct log_entry *outermost_slow(struct stalls *stalls, struct log_task *
 
 		if (cursor.entry->kind == LOG_SUM && log_sum(cursor.entry)->slow && start < around)
 			stalls->limited++;
-		if (!cursor.entry->slow || start + (end - start) / 2 >= around)
+		if (!cursor.entry->slow)
+			continue;
+		/* A wait without its begin began in the window that it ended in. */
+		if (cursor.entry->kind == LOG_END && log_pair(cursor.entry)->is_part &&
+		    start < around && end > around)
+			log_pair(cursor.entry)->start = start = around;
+		if (start + (end - start) / 2 >= around)
 			continue;
 		around = start;
 		cursor.entry->next = oldest;

@@ -100,6 +100,13 @@ sub adopt {
 		last if $inside->{depth} <= $node->{depth} || $inside->{us} < $node->{start} - LATE;
 		$node->{start} = min($node->{start}, $inside->{start});
 	}
+	# A wait without its begin began in the function that it ended in.
+	for my $part (grep { $_->{wait} && !defined $_->{wait}{first} } @$list) {
+		next if $part->{us} < $node->{start} || $part->{wait}{start} / 1000 > $node->{start};
+		$part->{ns} = ($part->{us} - $node->{start}) * 1000;
+		$part->{middle} = ($node->{start} + $part->{us}) / 2;
+		$part->{error} = 2000;	# of two times in us
+	}
 	while (@$list && ($list->[-1]{middle} // $list->[-1]{us}) >= $node->{start}) {
 		last if defined $list->[-1]{depth} && $list->[-1]{depth} <= $node->{depth};
 		unshift @{$node->{children}}, pop @$list;
