@@ -129,7 +129,10 @@ UNIT_TEST(test_parts)
 	      { "a short part", "wait- 120, flush 300", "w7:50-120=unknown?" },
 	      { "nested ones in progress when the run begins", "wait- 120, wait- 140, flush 300",
 		"w7:50-120=unknown?, w7:120-140=unknown?" },
-	      { "after a loss nobody knows", "lost 60 cpu=1, wait- 200, flush 300", "" });
+	      { "after a loss nobody knows", "lost 60 cpu=1, wait- 200, flush 300", "" },
+	      { "a window that it ended in began after the run, and has its switches",
+		"3:leave 51, off 210-230 state=2 woken=220, wait- 300, alloc 200-600",
+		"w7:50-300=unknown? | 7:200-600 reclaim=80 reclaim~wait=10 reclaim~D=10 outside=300" });
 	CHECK(start_at_50, LINES,
 	      { "a window in it began before the run", "memcg 20-180@1, wait- 200, swap 10-300",
 		"w7:50-200=unknown? | 7:10-300 W20-180() W10-300()" });
