@@ -119,7 +119,7 @@ static void set_oom_score(int score)
 	if (file && fclose(file))
 		failed = true;
 	if (failed)
-		log_warning("oom-score-adjust %d: %s, left unchanged", score, strerror(errno));
+		log_warning("oom-score-adjust %d: %m, left unchanged", score);
 }
 
 static int run_with_output(struct run_context *run, struct failure *failure)

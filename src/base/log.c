@@ -95,6 +95,8 @@ log_line(enum log_level level, const char *format, va_list arguments)
 
 	if (level > log_level)
 		return;
+	/* log_write() changes errno, which %m in @format is the text of. */
+	vsnprintf(text, sizeof(text), format, arguments);
 	if (log_dropped) {
 		length = snprintf(line, sizeof(line),
 				  "%s%" PRIu64 " messages are missing here: nobody read them\n",
@@ -104,7 +106,6 @@ log_line(enum log_level level, const char *format, va_list arguments)
 	}
 	start = snprintf(line, sizeof(line), "%s", prefix);
 	/* Paths and names of others may have any bytes. */
-	vsnprintf(text, sizeof(text), format, arguments);
 	text_escape(line + start, sizeof(line) - start - 1, text, text_rule_of(log_fd));
 	length = strlen(line);
 	line[length++] = '\n';

@@ -62,8 +62,7 @@ bool memory_lock(void)
 	all = size <= memory_available() / LOCK_SHARE;
 	if (!mlockall(MCL_CURRENT | MCL_FUTURE | (all ? 0 : MCL_ONFAULT)))
 		return all;
-	log_warning("cannot lock memory (%s); going on, but records may be lost under pressure",
-		    strerror(errno));
+	log_warning("cannot lock memory (%m); going on, but records may be lost under pressure");
 	return true;
 }
 

@@ -326,8 +326,7 @@ int output_file_open(int *ret_fd, const char *path, struct failure *failure)
 				   "-o %s: %s, in a directory that others can change: remove it or "
 				   "name another file",
 				   path, why);
-	return failure_set(failure, failure_status_of_path(-*ret_fd), -*ret_fd, "-o %s: %s", path,
-			   strerror(-*ret_fd));
+	return failure_set(failure, failure_status_of_path(-*ret_fd), -*ret_fd, "-o %s: %m", path);
 }
 
 int output_file_begin(int fd, const char *path)
@@ -343,6 +342,5 @@ int output_file_close(int fd, const char *path, int ret, struct failure *failure
 {
 	if (!path || !close(fd) || ret)
 		return ret;
-	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "-o %s: %s", path,
-			   strerror(errno));
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "-o %s: %m", path);
 }

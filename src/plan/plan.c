@@ -187,8 +187,8 @@ static int add_requested_event(struct plan *plan, const char *setting, const cha
 		return failure_set(failure, EXIT_STATUS_USAGE, E2BIG, "%s %s: more than %d events",
 				   setting, event, PLAN_EVENTS_MAX);
 	if (ret)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s %s: %s", setting, event,
-				   strerror(-ret));
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s %s: %m", setting,
+				   event);
 	return 0;
 }
 
@@ -230,8 +230,7 @@ static int fill_plan(struct plan *plan, const struct plan_request *request,
 	bool off_cpu = request->off_cpu && offers_off_cpu(offer), has_pair = false;
 
 	if (ret)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "list of functions: %s",
-				   strerror(-ret));
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "list of functions: %m");
 	for (int i = 0; !ret && request->functions && request->functions[i]; i++)
 		ret = add_requested_function(plan, function, request->functions[i], offer, failure);
 	if (ret)
@@ -246,7 +245,7 @@ static int fill_plan(struct plan *plan, const struct plan_request *request,
 			ret = add_event(plan, known->system, known->name, id);
 	}
 	if (ret)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s", strerror(-ret));
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%m");
 	for (int i = 0; i < plan->nr_events; i++) {
 		set_rule(plan, &plan->events[i]);
 		has_pair |= plan->events[i].rule == RULE_PAIR;

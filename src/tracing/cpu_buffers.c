@@ -121,7 +121,7 @@ int cpu_buffers_open(struct cpu_buffers **ret_buffers, const char *dir, const st
 	if (!opened) {
 		cpu_buffers_close(buffers);
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -error,
-				   "%s/per_cpu/cpu*/trace_pipe_raw: %s", dir, strerror(-error));
+				   "%s/per_cpu/cpu*/trace_pipe_raw: %m", dir);
 	}
 	*ret_buffers = buffers;
 	return 0;

@@ -6,7 +6,6 @@
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -80,7 +79,7 @@ void guardian_start(struct guardian *guardian, const char *run_dir)
 			return;
 		close(fds[1]);
 	}
-	log_warning("nobody restores tracing if this process is killed: %s", strerror(errno));
+	log_warning("nobody restores tracing if this process is killed: %m");
 }
 
 void guardian_end(struct guardian *guardian)

@@ -50,16 +50,15 @@ static int permission_denied(struct failure *failure, const char *what, int erro
 	}
 	if (mode && strcmp(mode, "none"))
 		failure_set(failure, EXIT_STATUS_NO_TRACEFS, error,
-			    "%s: %s: the kernel is locked down (%s), see kernel_lockdown(7)", what,
-			    strerror(error), mode);
+			    "%s: %m: the kernel is locked down (%s), see kernel_lockdown(7)", what,
+			    mode);
 	else if (error == EPERM && !geteuid())
 		failure_set(failure, EXIT_STATUS_NO_TRACEFS, error,
-			    "%s: %s, even to root: a container forbids it, so run it on the host; "
+			    "%s: %m, even to root: a container forbids it, so run it on the host; "
 			    "or kernel lockdown, see kernel_lockdown(7)",
-			    what, strerror(error));
+			    what);
 	else
-		failure_set(failure, EXIT_STATUS_NO_TRACEFS, error, "%s: %s: run as root", what,
-			    strerror(error));
+		failure_set(failure, EXIT_STATUS_NO_TRACEFS, error, "%s: %m: run as root", what);
 	free(mode);
 	return -error;
 }
@@ -104,8 +103,7 @@ int kernel_is_source(const char *dir, struct failure *failure)
 	if (access(dir, R_OK | X_OK) < 0) {
 		if (kernel_on_tracefs(dir))
 			return permission_denied(failure, dir, errno);
-		return failure_set(failure, EXIT_STATUS_USAGE, errno, "-s %s: %s", dir,
-				   strerror(errno));
+		return failure_set(failure, EXIT_STATUS_USAGE, errno, "-s %s: %m", dir);
 	}
 	if (!kernel_on_tracefs(dir))
 		return 0;
@@ -247,7 +245,7 @@ static int functions_failed(const struct kernel *kernel, int error, struct failu
 	snprintf(path, sizeof(path), "%s/available_filter_functions", kernel->dir);
 	if (error == -EPERM || error == -EACCES)
 		return permission_denied(failure, path, -error);
-	return failure_set(failure, EXIT_STATUS_RUN_TIME, -error, "%s: %s", path, strerror(-error));
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, -error, "%s: %m", path);
 }
 
 int kernel_read_rest(struct kernel *kernel, struct failure *failure)
@@ -290,7 +288,7 @@ static int read_kernel(struct kernel *kernel, const char *dir, const struct plan
 	kernel->dir = dir ? realpath(dir, NULL) : kernel_find_dir();
 	if (!kernel->dir && dir)
 		return failure_set(failure, EXIT_STATUS_NO_TRACEFS, errno,
-				   "%s/available_tracers: %s", dir, strerror(errno));
+				   "%s/available_tracers: %m", dir);
 	if (!kernel->dir)
 		return failure_set(failure, EXIT_STATUS_NO_TRACEFS, ENOENT,
 				   "no tracefs is mounted: mount -t tracefs tracefs "
@@ -301,8 +299,8 @@ static int read_kernel(struct kernel *kernel, const char *dir, const struct plan
 	if (ret == -EPERM || ret == -EACCES)
 		permission_denied(failure, kernel->dir, -ret);
 	else if (ret)
-		failure_set(failure, EXIT_STATUS_NO_TRACEFS, -ret, "%s/available_tracers: %s",
-			    kernel->dir, strerror(-ret));
+		failure_set(failure, EXIT_STATUS_NO_TRACEFS, -ret, "%s/available_tracers: %m",
+			    kernel->dir);
 	if (!ret) {
 		kernel->function_enabled = kernel_functions_enabled();
 		if (!request || request->leave_out != PLAN_ALL_ROLES)

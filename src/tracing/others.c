@@ -26,7 +26,7 @@ static int expect_default(struct settings *settings, enum setting_kind kind, con
 		return failure_set(failure,
 				   ret == -EPERM || ret == -EACCES ? EXIT_STATUS_NO_TRACEFS :
 								     EXIT_STATUS_RUN_TIME,
-				   -ret, "cannot read %s: %s", path, strerror(-ret));
+				   -ret, "cannot read %s: %m", path);
 	if (!strcmp(now, default_value))
 		ret = settings_keep(settings, kind, path, now, failure);
 	else if (force)

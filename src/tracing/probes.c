@@ -107,8 +107,7 @@ int probe_find(struct probe *probe, const struct kernel *kernel, struct failure 
 	int ret;
 
 	if (!top)
-		return failure_set(failure, EXIT_STATUS_NO_FEATURE, errno, "%s: %s", kernel->dir,
-				   strerror(errno));
+		return failure_set(failure, EXIT_STATUS_NO_FEATURE, errno, "%s: %m", kernel->dir);
 	dynamic = tracefs_file_exists(top, "dynamic_events");
 	kprobes = tracefs_file_exists(top, "kprobe_events");
 	help = tracefs_instance_file_read(top, "README", NULL);

@@ -159,8 +159,7 @@ int session_try_probe(const struct kernel *kernel, const char *name, const char 
 	ret = settings_init(&settings, kernel->dir);
 	if (ret) {
 		undo_close(undo);
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s: %s", kernel->dir,
-				   strerror(-ret));
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s: %m", kernel->dir);
 	}
 	snprintf(path, sizeof(path), PROBES_PATH "%s", name);
 	ret = settings_set(&settings, SETTING_PROBE, path, SETTING_PRESENT, definition, false,
@@ -199,8 +198,8 @@ static int session_begin(struct session *session, struct failure *failure)
 	if (!session->settings.top)
 		ret = settings_init(&session->settings, request->kernel->dir);
 	if (ret)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s: %s",
-				   request->kernel->dir, strerror(-ret));
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s: %m",
+				   request->kernel->dir);
 	session->settings.note = undo_note;
 	session->settings.context = session->undo;
 	if (session->graph)

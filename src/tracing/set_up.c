@@ -89,8 +89,8 @@ static int set_buffer_of(struct session *session, int i, struct failure *failure
 	int ret;
 
 	if (!text)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "cannot read %s: %s", path,
-				   strerror(errno));
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "cannot read %s: %m",
+				   path);
 	/* "7 (expanded: 1408)": it has 7 KiB as long as nobody uses it. */
 	has = strtoull(text, NULL, 10);
 	free(text);
@@ -120,7 +120,7 @@ static int set_buffer(struct session *session, struct failure *failure)
 
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
-				   "cannot read buffer_size_kb: %s", strerror(-ret));
+				   "cannot read buffer_size_kb: %m");
 	/* CPUs of different sizes read as X. */
 	session->differ = !strcmp(found, "X");
 	free(found);
@@ -257,7 +257,7 @@ static int add_late_threads(struct session *session, const char *name, struct fa
 	}
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
-				   "cannot add threads to %s: %s", name, strerror(-ret));
+				   "cannot add threads to %s: %m", name);
 	if (!all)
 		log_notice("-p: threads are born faster than they can be listed; some may be "
 			   "missing in %s",

@@ -141,8 +141,8 @@ static int setting_failed(struct failure *failure, const char *verb, enum settin
 		status = EXIT_STATUS_IN_USE;
 	else if (error == ENOENT || error == EINVAL || error == ENODEV)
 		status = EXIT_STATUS_NO_FEATURE;
-	return failure_set(failure, status, error, "cannot %s %s: %s%s", verb, path,
-			   strerror(error), advice_of(kind, error));
+	return failure_set(failure, status, error, "cannot %s %s: %m%s", verb, path,
+			   advice_of(kind, error));
 }
 
 /* A value in one line of a message. */
@@ -216,8 +216,7 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 	if (ret) {
 		setting->done = true;
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
-				   "the undo file cannot be written, so nothing is changed: %s",
-				   strerror(-ret));
+				   "the undo file cannot be written, so nothing is changed: %m");
 	}
 	/*
 	 * Memory may come back later. An instance is not waited for, as there is still the top
@@ -371,14 +370,14 @@ static int write_found(struct settings *settings, struct setting *setting, const
 
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_NOT_RESTORED, -ret,
-				   "%s is %s and cannot be put back to %s: %s%s", setting->path,
-				   SHOWN(now), SHOWN(setting->found), strerror(-ret),
+				   "%s is %s and cannot be put back to %s: %m%s", setting->path,
+				   SHOWN(now), SHOWN(setting->found),
 				   advice_of(setting->kind, -ret));
 	ret = setting_read(settings->top, setting->kind, setting->path, &after);
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_NOT_RESTORED, -ret,
-				   "%s was put back to %s but cannot be read: %s", setting->path,
-				   SHOWN(setting->found), strerror(-ret));
+				   "%s was put back to %s but cannot be read: %m", setting->path,
+				   SHOWN(setting->found));
 	if (!setting_accepted(setting->kind, setting->found, after))
 		ret = failure_set(failure, EXIT_STATUS_NOT_RESTORED, EIO,
 				  "%s is %s and cannot be put back to %s", setting->path,
@@ -409,8 +408,8 @@ static int restore_one(struct settings *settings, struct setting *setting, struc
 	}
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_NOT_RESTORED, -ret,
-				   "%s cannot be read, %s is wanted: %s", setting->path,
-				   SHOWN(setting->found), strerror(-ret));
+				   "%s cannot be read, %s is wanted: %m", setting->path,
+				   SHOWN(setting->found));
 	ours = setting_is_ours(setting->kind, setting->wrote, now);
 	/* A list whose tasks have all exited reads as none, but the kernel then traces no task. */
 	same = setting_same(setting->kind, now, setting->found);

@@ -54,8 +54,8 @@ static int open_dir(struct undo *undo, struct failure *failure)
 	if (undo->dir_fd == -EACCES || undo->dir_fd == -EPERM)
 		status = EXIT_STATUS_NO_TRACEFS;
 	if (undo->dir_fd < 0)
-		return failure_set(failure, status, -undo->dir_fd, "cannot make or open %s: %s",
-				   undo->dir, strerror(-undo->dir_fd));
+		return failure_set(failure, status, -undo->dir_fd, "cannot make or open %s: %m",
+				   undo->dir);
 	why = file_distrust(undo->dir_fd, S_IFDIR);
 	return why ? refuse_undo_file(failure, undo->dir, why) : 0;
 }
@@ -76,7 +76,7 @@ static int open_undo(struct undo *undo, struct failure *failure)
 	if (fd < 0)
 		return failure_set(failure,
 				   error == EACCES ? EXIT_STATUS_NO_TRACEFS : EXIT_STATUS_RUN_TIME,
-				   error, "%s: %s", path, strerror(error));
+				   error, "%s: %m", path);
 	why = file_distrust(fd, S_IFREG);
 	if (!why)
 		return fd;
@@ -117,13 +117,13 @@ static int take_lock(struct undo *undo, const char *dir, struct failure *failure
 	if (undo->lock < 0)
 		return failure_set(failure,
 				   errno == EACCES ? EXIT_STATUS_NO_TRACEFS : EXIT_STATUS_RUN_TIME,
-				   errno, "%s: %s", dir, strerror(errno));
+				   errno, "%s: %m", dir);
 	for (int i = 0; flock(undo->lock, LOCK_EX | LOCK_NB) < 0; i++) {
 		pid_t pid;
 
 		if (errno != EWOULDBLOCK)
-			return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "lock of %s: %s",
-					   dir, strerror(errno));
+			return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "lock of %s: %m",
+					   dir);
 		pid = lock_owner(undo->lock);
 		/*
 		 * A killed run's child, which grows the buffer, still ends its write, and then its
@@ -160,8 +160,7 @@ int undo_open(struct undo **ret_undo, const char *run_dir, const char *dir, stru
 		/* An undo file of one boot does not apply in the next. */
 		ret = file_read(NULL, BOOT_ID, &boot, NULL);
 		if (ret)
-			failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, BOOT_ID ": %s",
-				    strerror(-ret));
+			failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, BOOT_ID ": %m");
 		else
 			snprintf(undo->boot, sizeof(undo->boot), "%s", text_trim(boot));
 		free(boot);
@@ -230,8 +229,7 @@ int undo_remove(struct undo *undo, struct failure *failure)
 	if (!unlinkat(undo->dir_fd, "undo", 0) || errno == ENOENT)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno,
-			   "all is put back, but the undo file cannot be removed: %s",
-			   strerror(errno));
+			   "all is put back, but the undo file cannot be removed: %m");
 }
 
 /* Parses the fields of a line into @buffer, which is as long as the line; returns how many. */
@@ -294,8 +292,7 @@ static int load_text(const struct undo *undo, char *text, size_t length, char *b
 				   path, *pid, dir, dir);
 	ret = settings_init(settings, dir);
 	if (ret)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s: %s", dir,
-				   strerror(-ret));
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s: %m", dir);
 	while ((line = strtok_r(NULL, "\n", &save))) {
 		int kind;
 
@@ -328,8 +325,7 @@ int undo_load(struct undo *undo, struct settings *settings, int *ret_pid, struct
 	ret = file_read_fd(fd, &text, &length);
 	close(fd);
 	if (ret)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s/undo: %s", undo->dir,
-				   strerror(-ret));
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s/undo: %m", undo->dir);
 	buffer = malloc(length + 1);
 	ret = buffer ? load_text(undo, text, length, buffer, settings, ret_pid, failure) :
 		       failure_no_memory(failure);
