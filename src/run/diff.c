@@ -18,18 +18,19 @@
 #include "run/report.h"
 
 #define DIFF_TAIL (1 << 20) /* bytes: the summary is the last line, and shorter */
-#define DIFF_ROWS 256
+#define DIFF_ROWS 300	    /* two --top, and a row of each member */
 
 /*
  * A capture is compared by what -f json tells of it, so two captures, two files, and one of each are
  * the same from there on. The text is our own: its members are where we write them.
  */
 
-enum diff_section { DIFF_STALLS, DIFF_PHASES, DIFF_CGROUPS, DIFF_SECTIONS };
+enum diff_section { DIFF_STALLS, DIFF_CAUSES, DIFF_STATES, DIFF_PHASES, DIFF_CGROUPS };
 
-static const struct {
-	const char *key, *title;
-} diff_sections[DIFF_SECTIONS] = { { "stalls", "" }, { "phases", "why" }, { "cgroups", "who" } };
+static const struct phase_name diff_sections[] = {
+	{ "", "stalls" },	  { "by main cause", "causes" }, { "by state", "states" },
+	{ "by phase", "phases" }, { "by cgroup", "cgroups" },
+};
 
 /* In the order in which the summary has them. */
 static const struct phase_name diff_totals[] = {
@@ -48,7 +49,7 @@ struct diff_row {
 };
 
 struct diff {
-	char *const *names;
+	bool has_states[2];
 	size_t nr_rows;
 	struct diff_row rows[DIFF_ROWS];
 };
@@ -64,22 +65,38 @@ static const char *behind(const char *at, const char *text)
 	return at ? at + strlen(text) : NULL;
 }
 
-/* @title: NULL: the key */
-static void add_value(struct diff *diff, int side, enum diff_section section, const char *key,
-		      const char *title, const char *number)
+/* @name: without a title the key is shown */
+static void add_value(struct diff *diff, int side, enum diff_section section,
+		      struct phase_name name, const char *number)
 {
 	struct diff_row *row = diff->rows, *end = row + diff->nr_rows;
 
-	while (row < end && (row->section != section || strcmp(row->key, key)))
+	while (row < end && (row->section != section || strcmp(row->key, name.key)))
 		row++;
 	if (row == diff->rows + DIFF_ROWS)
 		return;
 	diff->nr_rows += row == end;
 	row->section = section;
-	strcpy(row->key, key);
-	row->title = title ? title : row->key;
+	strcpy(row->key, name.key);
+	row->title = name.title;
 	row->value[side] = strtoull(number, NULL, 10);
 	row->known[side] = true;
+}
+
+/* @after: what is between the key and the number, or what holds it; returns NULL if it is not there */
+static const char *add_named(struct diff *diff, int side, enum diff_section section,
+			     struct phase_name name, const char *after, const char *at,
+			     const char *end)
+{
+	char member[64];
+
+	snprintf(member, sizeof(member), "\"%s%s", name.key, after);
+	at = behind(at, member);
+	if (section == DIFF_CAUSES)
+		at = behind(at, "\"total_ns\":");
+	if (at && (!end || at < end))
+		add_value(diff, side, section, name, at);
+	return at;
 }
 
 static void add_cgroups(struct diff *diff, int side, const char *at)
@@ -96,35 +113,33 @@ static void add_cgroups(struct diff *diff, int side, const char *at)
 		}
 		key[length] = '\0';
 		if (number)
-			add_value(diff, side, DIFF_CGROUPS, key, NULL, number);
+			add_value(diff, side, DIFF_CGROUPS, (struct phase_name){ NULL, key },
+				  number);
 	}
 }
 
 /* Returns false for a text that is no summary of this version. */
 static bool add_summary(struct diff *diff, int side, const char *text)
 {
-	const char *at = text, *stalls = behind(text, "\"stalls\":{"), *causes;
-	char member[64];
+	const char *at = text, *stalls = behind(text, "\"stalls\":{"), *phases, *causes, *states;
+	const char *end;
 
-	for (size_t i = 0; at && i < ARRAY_SIZE(diff_totals); i++) {
-		snprintf(member, sizeof(member), "\"%s\":", diff_totals[i].key);
-		at = behind(strcmp(diff_totals[i].key, "count") ? at : stalls, member);
-		if (at)
-			add_value(diff, side, DIFF_STALLS, diff_totals[i].key, diff_totals[i].title,
-				  at);
-	}
-	at = behind(at, "\"phases\":{");
-	causes = behind(at, "\"causes\":[");
-	for (int i = 0; causes && i < PHASE_GROUPS; i++) {
-		const struct phase_name *name = &phase_group_names[i];
-		const char *number;
-
-		snprintf(member, sizeof(member), "\"%s\":{\"total_ns\":", name->key);
-		number = behind(at, member);
-		if (number && number < causes)
-			add_value(diff, side, DIFF_PHASES, name->key, name->title, number);
-	}
-	at = behind(causes, "\"cgroups\":[");
+	for (size_t i = 0; at && i < ARRAY_SIZE(diff_totals); i++)
+		at = add_named(diff, side, DIFF_STALLS, diff_totals[i],
+			       "\":", strcmp(diff_totals[i].key, "count") ? at : stalls, NULL);
+	phases = behind(at, "\"phases\":{");
+	causes = behind(phases, "\"causes\":[");
+	states = causes ? strchr(causes, ']') : NULL;
+	end = states && !strncmp(states, "],\"states\"", 10) ? strchr(states, '}') : states;
+	diff->has_states[side] = end != states;
+	for (int i = 0; states && i < CAUSES; i++)
+		add_named(diff, side, DIFF_CAUSES, *cause_name(i), "\"", causes, states);
+	for (int i = 0; states && i < PHASE_STATES; i++)
+		add_named(diff, side, DIFF_STATES, phase_state_names[i], "_ns\":", states, end);
+	for (int i = 0; states && i < PHASE_GROUPS; i++)
+		add_named(diff, side, DIFF_PHASES, phase_group_names[i],
+			  "\":{\"total_ns\":", phases, causes);
+	at = behind(states, "\"cgroups\":[");
 	add_cgroups(diff, side, at);
 	return at;
 }
@@ -167,16 +182,15 @@ static void put_row(struct writer *writer, const struct diff_row *row)
 
 	line_clear(&line);
 	line_add(&line, "%*s", row->section ? 2 : 0, "");
-	line_add_name(&line, writer, row->title);
-	line_add(&line, "%*s", line.used < 40 ? (int)(40 - line.used) : 0, "");
+	line_add_name(&line, writer, row->title ? row->title : row->key);
+	line_pad(&line, 40);
 	for (int side = 0; side < 2; side++) {
-		char text[TEXT_DURATION_MAX] = "-";
-
-		if (row->known[side] && !strcmp(row->key, "count"))
-			snprintf(text, sizeof(text), "%" PRIu64, row->value[side]);
-		else if (row->known[side])
-			text_duration(text, row->value[side]);
-		line_add(&line, " %12s", text);
+		if (!row->known[side])
+			line_add(&line, " %12s", "-");
+		else if (strcmp(row->key, "count"))
+			line_add_duration(&line, 13, row->value[side]);
+		else
+			line_add(&line, " %12" PRIu64, row->value[side]);
 	}
 	if (row->known[0] && row->known[1] && row->value[0])
 		line_add(&line, " %+6.0f %%",
@@ -194,32 +208,31 @@ static void put_json_row(struct json *json, const struct diff_row *row)
 	json_close(json, '}');
 }
 
-static void put_diff(struct writer *writer, const struct diff *diff, bool as_json)
+static void put_diff(const struct run_context *run, const struct diff *diff)
 {
+	bool as_json = !strcmp(run->options->format, "json");
 	struct json json;
 
 	if (as_json) {
-		json_begin_line(&json, writer, "diff");
-		json_string(&json, "a", diff->names[0]);
-		json_string(&json, "b", diff->names[1]);
+		json_begin_line(&json, run->output, "diff");
+		json_string(&json, "a", run->options->diff[0]);
+		json_string(&json, "b", run->options->diff[1]);
 	} else {
-		line_write(writer, "A: %s", diff->names[0]);
-		line_write(writer, "B: %s", diff->names[1]);
+		line_write(run->output, "A: %s\nB: %s", run->options->diff[0],
+			   run->options->diff[1]);
 	}
-	for (int section = 0; section < DIFF_SECTIONS; section++) {
+	for (size_t section = 0; section < ARRAY_SIZE(diff_sections); section++) {
 		if (as_json)
 			json_open(&json, diff_sections[section].key, '[');
-		else
-			line_write(writer, "\n%-40s %12s %12s   change",
+		else if (section != DIFF_STATES || diff->has_states[0] || diff->has_states[1])
+			line_write(run->output, "\n%-40s %12s %12s   change",
 				   diff_sections[section].title, "A", "B");
-		for (size_t i = 0; i < diff->nr_rows; i++) {
-			if ((int)diff->rows[i].section != section)
-				continue;
-			if (as_json)
-				put_json_row(&json, &diff->rows[i]);
-			else
-				put_row(writer, &diff->rows[i]);
-		}
+		for (const struct diff_row *row = diff->rows; row < diff->rows + diff->nr_rows;
+		     row++)
+			if (row->section == section && as_json)
+				put_json_row(&json, row);
+			else if (row->section == section)
+				put_row(run->output, row);
 		if (as_json)
 			json_close(&json, ']');
 	}
@@ -235,8 +248,7 @@ int diff_run(const struct run_context *run, struct failure *failure)
 	for (int side = 0; !ret && side < 2; side++)
 		ret = read_side(run, diff, side, failure);
 	if (!ret) {
-		diff->names = run->options->diff;
-		put_diff(run->output, diff, !strcmp(run->options->format, "json"));
+		put_diff(run, diff);
 		ret = output_failed(writer_flush(run->output), failure);
 	}
 	free(diff);
