@@ -11,6 +11,7 @@
 
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/line.h"
+#include "allocfilt/base/log.h"
 #include "allocfilt/base/text.h"
 #include "allocfilt/output/json_writer.h"
 #include "run/pipeline.h"
@@ -247,6 +248,9 @@ int diff_run(const struct run_context *run, struct failure *failure)
 
 	for (int side = 0; !ret && side < 2; side++)
 		ret = read_side(run, diff, side, failure);
+	if (!ret && diff->has_states[0] != diff->has_states[1])
+		log_warning("%s was taken without --off-cpu: main causes are not comparable",
+			    run->options->diff[diff->has_states[0]]);
 	if (!ret) {
 		put_diff(run, diff);
 		ret = output_failed(writer_flush(run->output), failure);
