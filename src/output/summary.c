@@ -18,11 +18,12 @@
 #define NAME_COLUMNS	 16  /* of the names of those who waited, at least */
 #define NAME_COLUMNS_MAX 40  /* a longer one moves the rest of its row */
 #define SHARE_COLUMNS	 110 /* of a row of why: parts without room are left out */
-#define CAUSES_SHOWN	 2   /* of a row, and cgroups whose memory was reclaimed */
-#define LINE_CAUSE	 66  /* column of the cause in an interval's line */
-#define RUNNERS_SHOWN	 3   /* of those who had the CPU */
-#define TIME_ZONE	 29  /* where the zone begins in a time with nanoseconds */
-#define SCREEN_LINES	 24  /* where none of a terminal are known */
+#define WIDTH		 80 /* columns of a terminal: a row has its second cause if there is room */
+#define CAUSES_SHOWN	 2  /* of a row, and cgroups whose memory was reclaimed */
+#define LINE_CAUSE	 66 /* column of the cause in an interval's line */
+#define RUNNERS_SHOWN	 3  /* of those who had the CPU */
+#define TIME_ZONE	 29 /* where the zone begins in a time with nanoseconds */
+#define SCREEN_LINES	 24 /* where none of a terminal are known */
 
 #define MS "%" PRIu64 ".%06" PRIu64 " ms"
 
@@ -306,12 +307,16 @@ static void put_head(struct writer *writer, const struct summary_view *view)
 	line_add_name(&line, writer, host);
 	line_add(&line, "%s", *host && *release ? ", " : "");
 	line_add_name(&line, writer, release);
-	if (latency->count) {
-		line_add(&line, latency->count == 1 ? ": a task waited " : ": tasks waited ");
-		line_add_duration(&line, 0, latency->total);
-	}
+	line_put(&line, writer);
+	if (!latency->count)
+		return;
+	line_clear(&line);
+	line_add(&line, latency->count == 1 ? "it took " : "they took ");
+	line_add_duration(&line, 0, latency->total);
+	line_add(&line,
+		 latency->count == 1 ? ", waiting or running" : " together, waiting or running");
 	if (latency->count > 1) {
-		line_add(&line, " together; median ");
+		line_add(&line, "; median ");
 		line_add_duration(&line, 0, latency_percentile(latency, 50));
 		line_add(&line, ", longest ");
 		line_add_duration(&line, 0, latency->max);
@@ -599,39 +604,54 @@ static void reclaimed_from(struct line *line, const struct writer *writer,
 	}
 }
 
-/* @causes: columns of the main causes; 0: no row tells whose memory was reclaimed */
-static void put_waiter(struct writer *writer, const struct summary_view *view,
-		       enum summary_table kind, size_t rank, size_t columns, size_t causes,
-		       bool has_psi)
+/* A table of those who waited. */
+struct waiters {
+	enum summary_table kind;
+	size_t columns; /* of the names */
+	size_t causes;	/* columns of the main causes; 0: no row tells whose memory was reclaimed */
+	bool has_short; /* a row has short waits of 1 % of its time or more */
+	bool has_psi;
+};
+
+static uint64_t short_waits(const struct summary_total *waiter)
 {
-	const struct summary_total *waiter = summary_at(view->summary, kind, rank);
 	struct wait_sum waits = waits_all(&waiter->waits);
+
+	return waits.total - waits.long_total;
+}
+
+static void put_waiter(struct writer *writer, const struct summary_view *view,
+		       const struct waiters *table, size_t rank)
+{
+	const struct summary_total *waiter = summary_at(view->summary, table->kind, rank);
 	struct line line, more;
 	uint64_t psi;
 	size_t used;
 
-	waiter_name(&more, writer, view, kind, waiter);
+	waiter_name(&more, writer, view, table->kind, waiter);
 	line_clear(&line);
 	line_add(&line, "  %s", more.text);
-	line_pad(&line, columns + 2);
+	line_pad(&line, table->columns + 2);
 	line_add(&line, "%8" PRIu64, waiter->latency.count);
 	line_add_duration(&line, 10, waiter->latency.total);
 	line_add_duration(&line, 10, waiter->latency.max);
-	if (view->has_waits)
-		line_add_duration(&line, 13, waits.total - waits.long_total);
-	if (view_pressure(view, kind, rank, &psi))
+	if (table->has_short)
+		line_add_duration(&line, 10, short_waits(waiter));
+	if (view_pressure(view, table->kind, rank, &psi))
 		line_add_duration(&line, 10, psi);
-	else if (has_psi)
+	else if (table->has_psi)
 		line_add(&line, "%10s", "-");
 	used = text_columns(line.text);
 	main_cause(&more, waiter, CAUSES_SHOWN);
+	if (used + 3 + more.used > WIDTH)
+		main_cause(&more, waiter, 1);
 	if (more.used)
 		line_add(&line, "   %s", more.text);
 	line_clear(&more);
-	if (causes)
+	if (table->causes)
 		reclaimed_from(&more, writer, view, waiter);
 	if (more.used) {
-		line_pad(&line, used + 3 + causes);
+		line_pad(&line, used + 3 + table->causes);
 		line_add(&line, "   %s", more.text);
 	}
 	add_error(&line, waiter->ranked.error);
@@ -642,8 +662,12 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 			enum summary_table kind, const char *title)
 {
 	size_t count = summary_count(view->summary, kind), rows = rows_of(view);
-	size_t columns = name_columns(writer, view), causes = strlen("stalls by main cause");
-	bool has_psi = false, has_from = false;
+	struct waiters table = {
+		.kind = kind,
+		.columns = name_columns(writer, view),
+		.causes = strlen("stalls by main cause"),
+	};
+	bool has_from = false;
 	struct line line;
 	uint64_t psi;
 
@@ -652,28 +676,32 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 	for (size_t i = 0; i < rows && i < count; i++) {
 		const struct summary_total *waiter = summary_at(view->summary, kind, i);
 
-		main_cause(&line, waiter, CAUSES_SHOWN);
-		if (line.used > causes)
-			causes = line.used;
+		main_cause(&line, waiter, 1);
+		if (line.used > table.causes)
+			table.causes = line.used;
 		if (kind == SUMMARY_CGROUPS)
 			reclaimed_from(&line, writer, view, waiter);
 		has_from |= kind == SUMMARY_CGROUPS && line.used;
-		has_psi |= view_pressure(view, kind, i, &psi);
+		table.has_short |=
+			short_waits(waiter) * 100 >= waiter->ranked.total && short_waits(waiter);
+		table.has_psi |= view_pressure(view, kind, i, &psi);
 	}
-	causes = has_from ? causes : 0;
 	line_clear(&line);
 	line_add(&line, "%s", title);
 	if (count > rows)
 		line_add(&line, " (%zu of %zu)", rows, count);
-	line_pad(&line, columns + 2);
+	line_pad(&line, table.columns + 2);
 	line_add(&line, "%8s%10s%10s%s%s", "stalls", "total", "max",
-		 view->has_waits ? "  short waits" : "", has_psi ? "       PSI" : "");
+		 table.has_short ? "   shorter" : "", table.has_psi ? "       PSI" : "");
 	if (kind != SUMMARY_KERNEL_THREADS)
-		line_add(&line, "   %-*s", (int)causes, "stalls by main cause");
+		line_add(&line, "   %-*s", has_from ? (int)table.causes : 0,
+			 "stalls by main cause");
 	line_add(&line, "%s", has_from ? "   reclaimed from" : "");
 	line_put(&line, writer);
+	if (!has_from)
+		table.causes = 0;
 	for (size_t i = 0; i < count && i < rows; i++)
-		put_waiter(writer, view, kind, i, columns, causes, has_psi);
+		put_waiter(writer, view, &table, i);
 }
 
 /* Does each cgroup have one task that waited, whose row would say the same? */
@@ -769,7 +797,7 @@ static void put_remedies(struct writer *writer, const struct summary_view *view)
 			 (double)ns * 100 / (double)remedies->total);
 		cgroup = summary_remedy_cgroup(view->summary, remedy);
 		if (cgroup && remedies_ns(&cgroup->remedies, remedy) >= ns - ns / 2) {
-			line_add(&line, ", mostly ");
+			line_add(&line, ", felt by ");
 			line_add_name(&line, writer, cgroup_label(view, cgroup->ranked.name));
 		}
 		line_add(&line, ") %s\n      %s", remedy->finding, remedy->change);
@@ -807,7 +835,7 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 
 	line_clear(&line);
 	if (before->known && after->known && after->some >= before->some) {
-		line_add(&line, "memory pressure%s by the kernel's own count (PSI, some): ",
+		line_add(&line, "memory pressure%s, as the kernel counts it (PSI some): ",
 			 view->pids || is_choice(view->options) ? " of the whole machine" : "");
 		line_add_duration(&line, 0, some);
 		if (view->ts > view->since) {
@@ -815,12 +843,13 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 			line_add_duration(&line, 0, time);
 			line_add(&line, ", %.1f %%", (double)some * 100 / (double)time);
 		}
+		line_put(&line, writer);
 	}
-	if (view->has_waits)
-		line_add(&line, "%s", line.used ? "; waits for memory: " : "waits for memory: ");
-	if (view->has_waits && !all.count)
-		line_add(&line, "none");
-	if (view->has_waits && all.count) {
+	if (!view->has_waits)
+		return;
+	line_clear(&line);
+	line_add(&line, "waits for memory: ");
+	if (all.count) {
 		uint64_t nr_short = all.count - all.long_count;
 
 		line_add_duration(&line, 0, all.long_total);
@@ -830,9 +859,12 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 			 nr_short == 1 ? "" : "s");
 		if (all.total > all.long_total)
 			add_short_reasons(&line, waits);
+	} else {
+		line_add(&line, summary_stalls(view->summary, STALLS_WAITING)->latency.count ?
+					"none, so these stalls are no shortage of memory" :
+					"none");
 	}
-	if (line.used)
-		line_put(&line, writer);
+	line_put(&line, writer);
 }
 
 void summary_view_since(struct summary_view *view, const struct summary_view *before)

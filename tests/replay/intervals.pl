@@ -66,9 +66,10 @@ for (lines_of($text_file)) {
 		push @intervals, { at => $at, count => $count, ms => $ms - $last_ms, waited => $waited, off => 0.51, who => $who, why => $why, percent => $percent };
 		$last_ms = $ms;
 	}
-	next unless /^(?:(\S+): )?(no|\d+) stalls? of .* or more in ($duration)(?: on [^:]*)?(?:: (?:tasks|a task) waited ($duration).*)?$/;
+	($end // $intervals[-1])->{waited} = $1 if /^(?:they|it) took ($duration)/;
+	next unless /^(?:(\S+): )?(no|\d+) stalls? of .* or more in ($duration)(?: on .*)?$/;
 	my ($ms, $off) = ms_of($3);
-	my $it = { at => $1, count => $2 eq 'no' ? 0 : $2, ms => $ms, off => $off, waited => $4 };
+	my $it = { at => $1, count => $2 eq 'no' ? 0 : $2, ms => $ms, off => $off };
 
 	wrong("after the summary of the whole: $_") if defined $end;
 	if (defined $1) { push @intervals, $it } else { $end = $it }

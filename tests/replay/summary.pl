@@ -185,8 +185,8 @@ splice @lines, 0, $head;
 my $beside = grep { !/ : total time = |^  \(up to .* more\)$|^next: |^ {6}[A-Z]/ } @lines;
 wrong("$beside lines beside the shrinkers'") if $beside > MOST_LINES;
 wrong("longer than a line of a terminal: $_")
-	for grep { length > 80 && !/ : total time = |^longest: |^background |^memory pressure|^waits for memory|^  .*\d (?:us|ms|s)|^  .*\d +\d+   \D|   stalls by main cause/ &&
-		(length > 130 || !/^next: |^ {6}[A-Z]/) } @lines[3 .. $#lines];
+	for grep { length > 80 && !/ : total time = |^longest: |^background |^waits for memory|^  .*\d +\d+   \D|reclaimed from$|^  .*(?:us|ms|s)   .* %   / &&
+		(length > 130 || !/^next: |^ {6}[A-Z]/) } @lines[(@stalls ? 4 : 3) .. $#lines];
 
 shift @lines;
 my $first = shift @lines;
@@ -219,14 +219,20 @@ if ($trace_file) {
 if (!@stalls) {
 	wrong("not '$count of $threshold or more': $first")
 		unless $first =~ /^\Q$count of $threshold or more\E$looked\Q$where\E$/;
-} elsif ($first !~ /^\Q$count of $threshold or more\E$looked\Q$where\E: (?:tasks|a task) waited ($duration)(?: together; median ($duration), longest ($duration))?$/ || !defined $2 != (@stalls == 1)) {
-	wrong("not '$count of $threshold or more$looked$where: tasks waited ...': $first");
 } else {
-	my ($waited, $median, $longest) = ($1, $2, $3);
+	my $times = shift @lines;
 
-	duration_is('waited', $waited, sum0(@times));
-	median_is('median', $median, @times) if @stalls > 1;
-	duration_is('longest', $longest, max(@times)) if @stalls > 1;
+	wrong("not '$count of $threshold or more$looked$where': $first")
+		unless $first =~ /^\Q$count of $threshold or more\E$looked\Q$where\E$/;
+	if ($times !~ /^(?:they|it) took ($duration)(?: together)?, waiting or running(?:; median ($duration), longest ($duration))?$/ || !defined $2 != (@stalls == 1)) {
+		wrong("not 'they took ...': $times");
+	} else {
+		my ($waited, $median, $longest) = ($1, $2, $3);
+
+		duration_is('waited', $waited, sum0(@times));
+		median_is('median', $median, @times) if @stalls > 1;
+		duration_is('longest', $longest, max(@times)) if @stalls > 1;
+	}
 }
 
 my $losses = shift @lines;
@@ -236,38 +242,33 @@ wrong("lost $lost, incomplete $incomplete: $losses")
 	unless $losses =~ ($lost ? qr/^(?:(?:at least )?\d+ )?records? (?:was|were) lost$complete/ : qr/^no records lost$complete/);
 
 my $pressure = $end->{pressure};
-if (@lines && $lines[0] =~ /^(?:memory pressure|waits for memory)/) {
-	my $line = my $whole = shift @lines;
+if ($pressure) {
+	my $line = shift @lines;
+	my $some = $pressure->{after}{some_total_ns} - $pressure->{before}{some_total_ns};
 
-	if ($pressure) {
-		my $some = $pressure->{after}{some_total_ns} - $pressure->{before}{some_total_ns};
+	if ($line =~ /^memory pressure, as the kernel counts it \(PSI some\): ($duration) of ([\d.]+) s, ([\d.]+) %$/) {
+		my ($time, $looked, $percent) = ($1, $2, $3);
 
-		if ($line =~ s/^memory pressure by the kernel's own count \(PSI, some\): ($duration) of ([\d.]+) s, ([\d.]+) %(?:; |$)//) {
-			my ($time, $looked, $percent) = ($1, $2, $3);
-
-			duration_is('PSI', $time, $some);
-			wrong("not the time of the head: $whole") if $first !~ / in \Q$looked\E s(?: on |:|$)/;
-			wrong("$percent %: $whole") if abs($percent - $some / 1e7 / $looked) > 0.1;
-		} else {
-			wrong("no memory pressure: $whole");
-		}
+		duration_is('PSI', $time, $some);
+		wrong("not the time of the head: $line") if $first !~ / in \Q$looked\E s(?: on |$)/;
+		wrong("$percent %: $line") if abs($percent - $some / 1e7 / $looked) > 0.1;
+	} else {
+		wrong("no memory pressure: $line");
 	}
-	if ($waits && !$waits->{count}) {
-		wrong("there is none: $whole") if $line ne 'waits for memory: none';
-	} elsif ($waits) {
-		my $number = $waits->{count} - $waits->{long_count};
-		my @reasons = sort { short_ns($b) <=> short_ns($a) } @{$waits->{reasons}};
-		my $why = join ', ', map { wait_reason_title($_->{reason}) . ' ' . duration_of(short_ns($_)) }
-			grep { $_ && short_ns($_) } @reasons[0, 1];
-		my $ones = $number == 1 ? 'one' : 'ones';
+}
+if ($waits) {
+	my $line = shift @lines;
+	my $number = $waits->{count} - $waits->{long_count};
+	my @reasons = sort { short_ns($b) <=> short_ns($a) } @{$waits->{reasons}};
+	my $why = join ', ', map { wait_reason_title($_->{reason}) . ' ' . duration_of(short_ns($_)) }
+		grep { $_ && short_ns($_) } @reasons[0, 1];
+	my $ones = $number == 1 ? 'one' : 'ones';
 
-		$why = " ($why)" if $why ne '';
-		my $should = 'waits for memory: ' . duration_of($waits->{long_ns}) . ' in these stalls, ' .
-			duration_of(short_ns($waits)) . " in $number shorter $ones$why";
-		wrong("not '$should': $whole") if $line ne $should;
-	}
-} elsif ($pressure || $waits) {
-	wrong('no line of memory pressure');
+	$why = " ($why)" if $why ne '';
+	my $should = 'waits for memory: ' . (!$waits->{count} ? @stalls ? 'none, so these stalls are no shortage of memory' : 'none' :
+		duration_of($waits->{long_ns}) . ' in these stalls, ' .
+		duration_of(short_ns($waits)) . " in $number shorter $ones$why");
+	wrong("not '$should': $line") if $line ne $should;
 }
 
 # The lines of a block, up to the next blank line.
@@ -359,7 +360,7 @@ sub main_causes {
 	my $whole = sum0(values %$of);
 	my @causes = sort { $of->{$b} <=> $of->{$a} || $cause_order{$a} <=> $cause_order{$b} } keys %$of;
 
-	return join ', ', map { sprintf '%s %.0f %%', $_ eq 'mixed' ? 'several causes' : $title{$_}, 100 * $of->{$_} / $whole }
+	return map { sprintf '%s %.0f %%', $_ eq 'mixed' ? 'several causes' : $title{$_}, 100 * $of->{$_} / $whole }
 		grep { defined && $of->{$_} >= $whole / 100 } @causes[0, 1];
 }
 
@@ -387,24 +388,31 @@ if (%of_task || %of_cgroup) {
 		my $from = $title eq 'who' && grep { $pages_of{$_} } @names;
 		$title .= ' (' . ROWS . " of $all)" if $all > ROWS;
 		my $header = shift @rows // '';
-		my $more = $waits ? qr/ +short waits/ : '';
-		my $reclaimed = $from ? qr/ +reclaimed from/ : '';
+		my $kind = $title =~ s/ .*//r;
+		my $has_short = grep { short_ns($waits_of{$_}) && 100 * short_ns($waits_of{$_}) >= $cost{$kind}{$_} } @names;
+		my $short = $has_short ? ' +shorter' : '';
+		my $psi = $kind eq 'who' ? '(?: +PSI)?' : '';
+		my $reclaimed = $from ? ' +reclaimed from' : '';
 		wrong("not the header of $title: $header")
-			unless $header =~ /^\Q$title\E +stalls +total +max$more   stalls by main cause$reclaimed$/;
+			unless $header =~ /^\Q$title\E +stalls +total +max$short($psi)   stalls by main cause$reclaimed$/;
+		my $has_psi = length($1 // '');
 		my $column = index $header, 'stalls by main cause';
 		for my $name (@names) {
 			my @their = @{$of->{$name}};
 			my $row = shift @rows // '';
-			my $shown = $title =~ /^who/ ? $name =~ s/.*\/(?=.)//r : $name;
-			my $causes = @their ? main_causes($causes_of{$name}) : '';
-			my $pages = $title =~ /^who/ && $pages_of{$name};
+			my $shown = $kind eq 'who' ? $name =~ s/.*\/(?=.)//r : $name;
+			my @causes = @their ? main_causes($causes_of{$name}) : ();
+			my $pages = $kind eq 'who' && $pages_of{$name};
 			my @from = sort { $pages->{$b} <=> $pages->{$a} } keys %{$pages || {}};
-			my @short = $waits ? duration_of(short_ns($waits_of{$name})) : ();
-			my @cells = (scalar @their, duration_of(sum0(@their)), duration_of(max(@their) // 0), @short);
+			my @cells = (scalar @their, duration_of(sum0(@their)), duration_of(max(@their) // 0));
 
+			push @cells, duration_of(short_ns($waits_of{$name})) if $has_short;
+			pop @causes if $column + length join(', ', @causes) > 80 && @causes > 1;
+			my $causes = join ', ', @causes;
 			splice @from, 2 if @from > 2;
 			my $last = join ', ', map { $_ eq $name ? 'itself' : s/.*\/(?=.)//r } @from;
-			my $should = join ' +', map { quotemeta } grep { $_ ne '' } $shown, @cells, $causes, $last;
+			my @tail = map { quotemeta } grep { $_ ne '' } $causes, $last;
+			my $should = join ' +', (map { quotemeta } $shown, @cells), ($has_psi ? "(?:$duration|-)" : ()), @tail;
 
 			wrong("not the row of $name, $should: $row") unless $row =~ /^  $should$/;
 			wrong("not below the header: $row") if $causes ne '' && index($row, $causes) != $column;
@@ -443,7 +451,7 @@ wrong("no line of a shrinker: $_")
 my $waited = sum0(@times) + short_ns($waits);
 my $next = join "\n", map {
 	my $mostly = 2 * ($_->{cgroup_ns} // 0) >= $_->{total_ns} ?
-		', mostly ' . $_->{cgroup} =~ s/.*\/(?=.)//r : '';
+		', felt by ' . $_->{cgroup} =~ s/.*\/(?=.)//r : '';
 
 	sprintf 'next: (%.0f %%%s) %s %s', 100 * $_->{total_ns} / $waited, $mostly, @{$_}{qw(finding change)}
 } @{$end->{remedies}};
