@@ -78,7 +78,7 @@ int selection_init(struct selection *selection, const struct options *options,
 			options->pids && (source->proc || options_on_command_line(options, "pid")),
 	};
 	selection->any = source->command || selection->by_pid || source->recorded;
-	/* That of a damaged capture may be no task's number: then nobody knows which tasks are COMMAND's. */
+	/* A damaged capture may have no task's number here: then nobody knows which tasks are COMMAND's. */
 	if (source->command > 0 && source->command < TASKS_MAX) {
 		selection->command = calloc(TASKS_MAX / 64, sizeof(*selection->command));
 		if (!selection->command)
