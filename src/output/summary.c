@@ -860,9 +860,11 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 		if (all.total > all.long_total)
 			add_short_reasons(&line, waits);
 	} else {
-		line_add(&line, summary_stalls(view->summary, STALLS_WAITING)->latency.count ?
-					"none, so these stalls are no shortage of memory" :
-					"none");
+		line_add(&line, "none%s",
+			 summary_stalls(view->summary, STALLS_WAITING)->latency.count &&
+					 !view->lost && !view->lost_times ?
+				 ", so these stalls are no shortage of memory" :
+				 "");
 	}
 	line_put(&line, writer);
 }

@@ -265,7 +265,7 @@ if ($waits) {
 	my $ones = $number == 1 ? 'one' : 'ones';
 
 	$why = " ($why)" if $why ne '';
-	my $should = 'waits for memory: ' . (!$waits->{count} ? @stalls ? 'none, so these stalls are no shortage of memory' : 'none' :
+	my $should = 'waits for memory: ' . (!$waits->{count} ? @stalls && !$lost ? 'none, so these stalls are no shortage of memory' : 'none' :
 		duration_of($waits->{long_ns}) . ' in these stalls, ' .
 		duration_of(short_ns($waits)) . " in $number shorter $ones$why");
 	wrong("not '$should': $line") if $line ne $should;
