@@ -620,6 +620,15 @@ static int reason_of(struct stalls *stalls, struct log_task *task, uint64_t call
 	return role;
 }
 
+/* Entries after the waits stay: they may be of a window that is still open. */
+static int end_past_waits(struct stalls *stalls, struct log_task *task)
+{
+	int ret = end_stalls(stalls, task);
+
+	task_log_drop_past(&stalls->log, task, task->slow_last);
+	return ret;
+}
+
 /*
  * The kernel counts the outermost one alone: kernel/sched/psi.c. It counts here, too, when the log has
  * dropped its begin.
@@ -634,7 +643,7 @@ static int begin_wait(struct stalls *stalls, struct log_task *task, const struct
 	}
 	task->nr_open = open_begin(task, record->event, NULL);
 	if (task->nr_slow && task->only_waits && record->ts > task->slow_first + WAIT_PATIENCE)
-		ret = end_log(stalls, task);
+		ret = end_past_waits(stalls, task);
 	task->nr_waits = 1;
 	task->wait_cpu = record->cpu;
 	task->wait_start = record->ts;
@@ -737,8 +746,7 @@ static int end_old_waits(struct stalls *stalls, uint64_t ts)
 	for (; !ret && task && ts > task->last + WAIT_PATIENCE; task = task_log_after(task)) {
 		if (!task->nr_slow || !task->only_waits || task->nr_waits)
 			continue;
-		ret = end_log(stalls, task);
-		task->dropped_at = task->last;
+		ret = end_past_waits(stalls, task);
 	}
 	return ret;
 }

@@ -255,6 +255,23 @@ unsigned int task_log_drop_oldest(struct task_log *log, struct log_task *task)
 	return nr_slow;
 }
 
+void task_log_drop_past(struct task_log *log, struct log_task *task, uint64_t until)
+{
+	struct log_cursor cursor;
+	struct log_chunk *chunk;
+
+	for (bool any = log_cursor_end(&cursor, task); any; any = log_cursor_back(&cursor))
+		cursor.entry->slow = false;
+	task->nr_slow = 0;
+	if (task->last <= until)
+		task_log_truncate(log, task);
+	while ((chunk = TAILQ_FIRST(&task->chunks)) && chunk->last->ts <= until &&
+	       !(task->nr_open && log_chunk_has(chunk, task->open[0])))
+		task_log_drop_oldest(log, task);
+	if (until > task->dropped_at)
+		task->dropped_at = until;
+}
+
 void task_log_remove(struct task_log *log, struct log_task *task)
 {
 	task->nr_open = 0;

@@ -278,6 +278,13 @@ struct log_entry *task_log_fold(struct task_log *log, struct log_task *task, str
  */
 unsigned int task_log_drop_oldest(struct task_log *log, struct log_task *task);
 
+/**
+ * task_log_drop_past - drop what is not needed after stalls up to @until (ns) have ended
+ *
+ * Nothing that is left is slow. Entries after @until stay, and older ones of the same chunks.
+ */
+void task_log_drop_past(struct task_log *log, struct log_task *task, uint64_t until);
+
 /** log_cursor_end - the last entry of a log; false: it is empty */
 static inline bool log_cursor_end(struct log_cursor *cursor, const struct log_task *task)
 {

@@ -156,6 +156,23 @@ UNIT_TEST(test_drop_of_a_slow_pair)
 	assert_int_equal(stalls_limited(run.stalls), 1);
 }
 
+/* Waits that are told take the chunks before them along. */
+UNIT_TEST(test_room_of_past_waits)
+{
+	start_with(64 * KIB, LINES);
+	for (int i = 1; i <= 100; i++) {
+		clear_notes();
+		playf("wait %d0000000-%d0000300 by=refault, user %d0000400 size=1500, "
+		      "user %d0000500 size=1500, time %d9999999",
+		      200 * i, 200 * i, 200 * i, 200 * i, 200 * i + 199);
+	}
+	assert_int_equal(run.count, 100);
+	clear_notes();
+	play("alloc 50-300000000000");
+	assert_string_equal(notes.text,
+			    "7:50-300000000000? W50-300000000000(200000000400 200000000500)");
+}
+
 /* A wait counts with its whole time although its begin was dropped; what it is shown with is not complete. */
 UNIT_TEST(test_wait_without_room)
 {

@@ -88,6 +88,29 @@ UNIT_TEST(test_in_windows)
 		"w7:100-300=refault | 7:100-300 refault=200 | 7:310-420 outside=110" });
 }
 
+/* The waits end as stalls after a second, and a window around what came next does not lack it. */
+UNIT_TEST(test_open_window)
+{
+	CHECK(start_at_50, LINES,
+	      { "an event in a window that began after the wait",
+		"wait 100-300 by=refault, compact+ 500, time 1000000501, compact- 2000000000, "
+		"zone 480-2000000100",
+		"w7:100-300=refault | 7:100-300 P100-300() | "
+		"7:480-2000000100 W480-2000000100(500 2000000000)" },
+	      { "the next wait is in such a window",
+		"wait 100-300 by=refault, compact+ 500, wait 1000000600-1000000610 by=refault, "
+		"compact- 2000000000, zone 480-2000000100",
+		"w7:100-300=refault | 7:100-300 P100-300(), w7:1000000600-1000000610=refault | "
+		"7:480-2000000100 W480-2000000100(500 2000000000)" });
+	/* A window around a wait that is a stall already lacks it. */
+	start_at_50(LINES);
+	play("wait 100-300 by=refault, wait 1000000600-1000000610 by=refault, alloc 50-1000000700");
+	assert_string_equal(notes.text,
+			    "w7:100-300=refault | 7:100-300 P100-300(), "
+			    "w7:1000000600-1000000610=refault | 7:50-1000000700? W50-1000000700()");
+	assert_int_equal(stalls_limited(run.stalls), 1);
+}
+
 UNIT_TEST(test_reads)
 {
 	CHECK(start_at_50, PHASES,
