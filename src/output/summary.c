@@ -564,6 +564,7 @@ bool view_pressure(const struct summary_view *view, enum summary_table kind, siz
 	const struct summary_total *waiter = summary_at(view->summary, kind, rank);
 
 	return waiter && kind == SUMMARY_CGROUPS && !view->is_interval &&
+	       strcmp(waiter->ranked.name, "/") != 0 &&
 	       resolver_pressure(view->resolver, waiter->ranked.name, ret_ns);
 }
 
@@ -793,7 +794,7 @@ static void put_remedies(struct writer *writer, const struct summary_view *view)
 
 	for (int i = 0; (remedy = remedies_at(remedies, i, &ns)); i++) {
 		line_clear(&line);
-		line_add(&line, "%snext: (%.0f %%", i ? "" : "\n",
+		line_add(&line, "%snext: (%.*f %%", i ? "" : "\n", ns * 100 < remedies->total,
 			 (double)ns * 100 / (double)remedies->total);
 		cgroup = summary_remedy_cgroup(view->summary, remedy);
 		if (cgroup && remedies_ns(&cgroup->remedies, remedy) >= ns - ns / 2) {

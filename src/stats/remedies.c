@@ -44,11 +44,14 @@ static bool asks_for_thp(const struct named_stall *named)
 	return strstr(named->stall->gfp_names, "TRANSHUGE") && strcmp(named->name, "khugepaged");
 }
 
-/* Huge pages that somebody reserves (vm.nr_hugepages) are larger, or have this flag where pages are large. */
+/*
+ * Where memory is short, direct reclaim for a block goes on without compaction: compaction_suitable(). Huge
+ * pages that somebody reserves (vm.nr_hugepages) are larger, or have this flag where pages are large.
+ */
 static bool asks_for_block(const struct named_stall *named)
 {
-	return named->stall->order > 0 && named->stall->order < 9 &&
-	       !strstr(named->stall->gfp_names, "__GFP_RETRY_MAYFAIL");
+	return named->stall->phases.groups & BIT(PHASE_COMPACTION) && named->stall->order > 0 &&
+	       named->stall->order < 9 && !strstr(named->stall->gfp_names, "__GFP_RETRY_MAYFAIL");
 }
 
 /* At priority 0 reclaim goes through all pages in one round. */
@@ -92,7 +95,7 @@ static const struct {
 	struct remedy remedy;
 } rows[REMEDIES] = {
 	ROW("cpu", ANY, ANY, BIT(STATE_WAITED), NULL,
-	    "No CPU was free for tasks that could have run: this is not a shortage of memory.",
+	    "No CPU was free for tasks that could have run: this part is no shortage of memory.",
 	    "Look at which tasks had the CPU meanwhile.",
 	    "Raise CPUWeight= of the unit that waited, run fewer threads, or add CPUs.", UNITS),
 	ROW("inode_caches", RECLAIM, BIT(PART_SHRINKERS), ANY, shrinks_inodes,
@@ -115,8 +118,8 @@ static const struct {
 	    "Look at /sys/kernel/mm/transparent_hugepage/defrag, and at thp_* in /proc/vmstat.",
 	    "Set defrag to defer: page faults then take small pages, and khugepaged joins them later.",
 	    "Documentation/admin-guide/mm/transhuge.rst"),
-	ROW("fragmentation", BIT(PHASE_COMPACTION), ANY, ANY, asks_for_block,
-	    "No free block of memory was large enough, and pages were moved to make one.",
+	ROW("fragmentation", DIRECT | BIT(PHASE_COMPACTION), ANY, ANY, asks_for_block,
+	    "No free block of memory was large enough, and pages were moved or freed to make one.",
 	    "Look at /proc/buddyinfo, and with --stack at who asks for such blocks.",
 	    "Raise vm.compaction_proactiveness or vm.min_free_kbytes, to have blocks made in advance.",
 	    VM_RST),
@@ -158,7 +161,7 @@ static const struct {
 	    "Raise the unit's limit or add memory, so that its files fit, or protect it with MemoryLow=.",
 	    UNITS ", " CGROUPS),
 	ROW("oom", BIT(PHASE_OOM), ANY, ANY, NULL,
-	    "Nothing was left to free, and the kernel looked for a process to kill.",
+	    "Reclaim did not free what was asked for, and the kernel looked for a process to kill.",
 	    "Look at journalctl -k -g 'Killed process'.",
 	    "Limit the unit that grows (MemoryMax=), let systemd-oomd act earlier, or add memory.",
 	    UNITS ", systemd-oomd.service(8)"),
@@ -242,14 +245,18 @@ void remedies_wait(struct remedies *remedies, const struct memory_wait *wait, bo
 
 const struct remedy *remedies_at(const struct remedies *remedies, int rank, uint64_t *ret_ns)
 {
+	uint64_t weights[REMEDIES];
 	int row = -1;
 
 	if (rank >= REMEDIES_SHOWN)
 		return NULL;
+	for (int i = 0; i < REMEDIES; i++)
+		weights[i] = remedies->ns[i] && rows[i].groups == BIT(PHASE_OOM) ? UINT64_MAX :
+										   remedies->ns[i];
 	do {
-		row = ranking_next(remedies->ns, sizeof(remedies->ns[0]), REMEDIES, row);
+		row = ranking_next(weights, sizeof(weights[0]), REMEDIES, row);
 	} while (row >= 0 && rank--);
-	if (row < 0 || !remedies->ns[row] || remedies->ns[row] < remedies->total / 10)
+	if (row < 0 || !weights[row] || weights[row] < remedies->total / 10)
 		return NULL;
 	*ret_ns = remedies->ns[row];
 	return &rows[row].remedy;

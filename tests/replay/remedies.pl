@@ -22,6 +22,14 @@ die "usage: remedies.pl JSON [KEY|!KEY]...\n" unless defined $file;
 
 sub asks_for_thp { ($_[0]{gfp} // '') =~ /TRANSHUGE/ && $_[0]{task}{name} ne 'khugepaged' }
 
+sub asks_for_block {
+	my ($stall) = @_;
+	my $order = $stall->{order} // 0;
+
+	return $stall->{phases}{compaction}{total_ns} && $order > 0 && $order < 9 &&
+		($stall->{gfp} // '') !~ /__GFP_RETRY_MAYFAIL/;
+}
+
 # In which a condition alone says more than the phase: the first that holds.
 sub reclaim_key {
 	my ($stall, $phase, $part) = @_;
@@ -32,6 +40,7 @@ sub reclaim_key {
 	return 'dirty' if defined $dirty && $scanned >= 32 && 4 * $dirty >= 3 * $scanned;
 	return 'throttled' if $part eq 'throttled';
 	return 'huge_pages' if $phase eq 'direct_reclaim' && asks_for_thp($stall);
+	return 'fragmentation' if $phase eq 'direct_reclaim' && asks_for_block($stall);
 	return $phase if $phase ne 'memcg_reclaim';
 	return 'limit_in_use' if defined $scanned && $scanned >= 32 && $scanned >= 4 * $reclaimed &&
 		defined $stall->{reclaim_priority} && !$stall->{reclaim_priority};
@@ -42,13 +51,12 @@ sub reclaim_key {
 
 sub key {
 	my ($stall, $phase, $part, $state) = @_;
-	my $order = $stall->{order} // 0;
 
 	return 'cpu' if $state eq 'cpu_wait';
 	return reclaim_key($stall, $phase, $part) if $phase =~ /^(?:direct|memcg|node)_reclaim$/;
 	if ($phase eq 'compaction') {
 		return 'huge_pages' if asks_for_thp($stall);
-		return $order > 0 && $order < 9 && ($stall->{gfp} // '') !~ /__GFP_RETRY_MAYFAIL/ ? 'fragmentation' : '';
+		return asks_for_block($stall) ? 'fragmentation' : '';
 	}
 	if ($phase eq 'outside') {
 		return '' if $stall->{incomplete};
@@ -98,7 +106,8 @@ for my $of ($end->{stalls}, @{$end->{cgroups}}) {
 
 my $all = sum0(values %ns);
 delete $ns{''};
-my @expected = grep { $ns{$_} && $ns{$_} >= $all / 10 } sort { $ns{$b} <=> $ns{$a} } keys %ns;
+my @expected = grep { $ns{$_} && ($_ eq 'oom' || $ns{$_} >= $all / 10) }
+	sort { ($b eq 'oom') <=> ($a eq 'oom') || $ns{$b} <=> $ns{$a} } keys %ns;
 $#expected = 2 if @expected > 3;
 my @shown = @{$end->{remedies}};
 my $is = join ' ', map { "$_->{key} $_->{total_ns}" } @shown;

@@ -453,7 +453,9 @@ my $next = join "\n", map {
 	my $mostly = 2 * ($_->{cgroup_ns} // 0) >= $_->{total_ns} ?
 		', felt by ' . $_->{cgroup} =~ s/.*\/(?=.)//r : '';
 
-	sprintf 'next: (%.0f %%%s) %s %s', 100 * $_->{total_ns} / $waited, $mostly, @{$_}{qw(finding change)}
+	my $percent = 100 * $_->{total_ns} / $waited;
+
+	sprintf 'next: (%.*f %%%s) %s %s', $percent < 1, $percent, $mostly, @{$_}{qw(finding change)}
 } @{$end->{remedies}};
 my $shown = join("\n", block()) =~ s/\n {6}/ /gr;
 wrong("what to do: $shown\nnot $next") unless $shown eq $next;

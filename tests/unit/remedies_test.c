@@ -29,6 +29,7 @@ struct made {
 	uint64_t shrinker;	    /* its callback */
 	bool incomplete;
 	const char *name;
+	bool compacts; /* and this takes no time */
 };
 
 static void count(struct made made, uint64_t ns)
@@ -59,6 +60,8 @@ static void count(struct made made, uint64_t ns)
 
 	snprintf(info.cgroup, sizeof(info.cgroup), "%s", made.cgroup ? made.cgroup : "");
 	phases_spend(&stall.phases, made.group, made.part, made.state, ns);
+	if (made.compacts)
+		phases_spend(&stall.phases, PHASE_COMPACTION, PART_ITSELF, made.state, 0);
 	remedies_stall(&remedies, &named);
 }
 
@@ -85,8 +88,6 @@ static const char *key_at(int rank)
 /*
  * Each row where it must appear, and next to it where it must not. The figures of reclaim are those of stalls
  * that were seen: 20,889 dirty of 20,945, and 57 reclaimed of 8,013 at priority 0.
- *
- * Only this test, and no capture nor virtual machine, has compaction for a smaller order.
  */
 static const struct {
 	struct made made;
@@ -126,6 +127,11 @@ static const struct {
 	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, 3, "GFP_KERNEL" }, "fragmentation" },
 	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, 5, "GFP_HIGHUSER|__GFP_RETRY_MAYFAIL" },
 	  "nothing" },
+	{ { PHASE_DIRECT_RECLAIM, PART_ITSELF, UNKNOWN, 2, "GFP_KERNEL", .compacts = true },
+	  "fragmentation" },
+	{ { PHASE_DIRECT_RECLAIM, PART_ITSELF, UNKNOWN, 2, "GFP_KERNEL" }, "direct_reclaim" },
+	{ { PHASE_MEMCG_RECLAIM, PART_ITSELF, UNKNOWN, 2, "GFP_KERNEL", .compacts = true },
+	  "limit" },
 	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, -1 }, "nothing" },
 	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, 0 }, "nothing" },
 	{ { PHASE_MEMCG_RECLAIM, PART_ITSELF, UNKNOWN, .scanned = 8013, .reclaimed = 57, AT(0) },
@@ -183,14 +189,17 @@ static void spend(enum phase_group group, uint64_t ns)
 	count((struct made){ group, PART_ITSELF, UNKNOWN }, ns);
 }
 
-/* By hand: a tenth of 1000 ns are 100. Draining has no row, but is a part of the whole. */
+/*
+ * By hand: a tenth of 1000 ns are 100. Draining has no row, but is a part of the whole. The OOM killer is first
+ * with any time.
+ */
 UNIT_TEST(test_which_are_shown)
 {
 	uint64_t ns;
 
 	remedies = (struct remedies){ 0 };
 	assert_string_equal(key_at(0), "nothing");
-	spend(PHASE_OOM, 99);
+	spend(PHASE_MEMORY_HIGH, 99);
 	spend(PHASE_DIRECT_RECLAIM, 150);
 	spend(PHASE_DRAIN, 251);
 	spend(PHASE_NODE_RECLAIM, 100);
@@ -204,10 +213,13 @@ UNIT_TEST(test_which_are_shown)
 	assert_string_equal(key_at(3), "nothing");
 	spend(PHASE_DRAIN, 10);
 	assert_string_equal(key_at(2), "nothing");
-	spend(PHASE_OOM, 100);
-	spend(PHASE_NODE_RECLAIM, 40);
-	assert_string_equal(key_at(1), "oom");
-	assert_string_equal(key_at(2), "swap_in");
+	spend(PHASE_OOM, 1);
+	spend(PHASE_NODE_RECLAIM, 60);
+	assert_string_equal(key_at(0), "oom");
+	assert_string_equal(remedies_at(&remedies, 0, &ns)->key, "oom");
+	assert_int_equal(ns, 1);
+	assert_string_equal(key_at(1), "direct_reclaim");
+	assert_string_equal(key_at(2), "node_reclaim");
 	assert_string_equal(key_at(3), "nothing");
 }
 

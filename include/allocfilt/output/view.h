@@ -89,7 +89,7 @@ void summary_view_since(struct summary_view *view, const struct summary_view *be
 /**
  * view_pressure - the kernel's own account of a cgroup's memory pressure over the run (PSI)
  * @rank: of a row of the summary's table @kind
- * @ret_ns: set if it is known; an interval has none
+ * @ret_ns: set if it is known; an interval has none, and "/" has that of the whole machine
  */
 bool view_pressure(const struct summary_view *view, enum summary_table kind, size_t rank,
 		   uint64_t *ret_ns);

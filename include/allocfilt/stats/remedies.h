@@ -7,7 +7,8 @@
 /*
  * Remedies: each row of a table explains the time of some phases, under a condition on
  * the facts of the stall. A nanosecond counts for the first row that fits, so the rows do not add up to
- * more than the time that was waited. Rows with a tenth of that time are shown: the data bear them out.
+ * more than the time that was waited. Rows with a tenth of that time are shown: the data bear them out. So is
+ * the OOM killer, which takes little time from the others and all from one.
  */
 
 #define REMEDIES       17 /* rows */
@@ -40,7 +41,7 @@ void remedies_add(struct remedies *remedies, const struct remedies *more);
 void remedies_wait(struct remedies *remedies, const struct memory_wait *wait, bool is_long);
 
 /**
- * remedies_at - what is shown, most time first; NULL after the last
+ * remedies_at - what is shown, most time first, but the OOM killer before all; NULL after the last
  * @ret_ns: the time that it explains
  */
 const struct remedy *remedies_at(const struct remedies *remedies, int rank, uint64_t *ret_ns);
