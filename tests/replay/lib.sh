@@ -6,6 +6,7 @@
 # With the kernel's own text.
 captures=(fixtures/*/trace.txt)
 captures=("${captures[@]%/trace.txt}")
+[ -z "${CAPTURES:-}" ] || read -ra captures <<<"$CAPTURES"
 [ -d "${captures[0]}" ] || skip_all "no capture in fixtures/"
 
 # is_other_page_size CAPTURE: it is there for how pages are read. What it has to say beyond that others have too.
