@@ -134,21 +134,19 @@ static bool use_rate(struct journal *journal)
 	return true;
 }
 
-static void send_stall(struct journal *journal, const struct named_stall *named,
-		       struct resolver *resolver)
+static void send_stall(struct journal *journal, const struct named_stall *named)
 {
 	int priority = priority_of(journal, named->stall->end - named->stall->start);
 	struct journal_entry *entry = begin_journal_entry(journal, JOURNAL_ID_STALL, priority);
 	char message[JOURNAL_MESSAGE_MAX];
 
-	journal_stall_message(message, named, resolver);
+	journal_stall_message(message, named);
 	journal_entry_text(entry, "MESSAGE", message);
-	journal_stall_fields(entry, named, resolver);
+	journal_stall_fields(entry, named);
 	send_entry(journal, entry);
 }
 
-static void hold_back(struct journal *journal, const struct named_stall *named,
-		      struct resolver *resolver)
+static void hold_back(struct journal *journal, const struct named_stall *named)
 {
 	uint64_t ns = named->stall->end - named->stall->start;
 	struct held *held = &journal->held;
@@ -157,9 +155,9 @@ static void hold_back(struct journal *journal, const struct named_stall *named,
 		held->since = journal->now;
 	if (!held->count || ns > held->longest) {
 		held->longest = ns;
-		journal_stall_message(held->message, named, resolver);
+		journal_stall_message(held->message, named);
 		journal_entry_clear(&held->fields);
-		journal_stall_fields(&held->fields, named, resolver);
+		journal_stall_fields(&held->fields, named);
 	}
 	held->count++;
 	held->total += ns;
@@ -183,9 +181,9 @@ static int journal_stall(struct output *output, const struct named_stall *named)
 	if (named->background || is_of_journald(named))
 		return 0;
 	if (use_rate(journal))
-		send_stall(journal, named, output->setup.resolver);
+		send_stall(journal, named);
 	else
-		hold_back(journal, named, output->setup.resolver);
+		hold_back(journal, named);
 	return 0;
 }
 

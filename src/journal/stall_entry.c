@@ -22,8 +22,7 @@ void journal_stall_task(struct line *line, const struct named_stall *named)
 }
 
 /* Names contain any bytes, and a long line may be cut inside a character: text_escape() mends both. */
-void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct named_stall *named,
-			   struct resolver *resolver)
+void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct named_stall *named)
 {
 	const struct stall *stall = named->stall;
 	const char *role = catalog_role_title(stall->role);
@@ -31,7 +30,7 @@ void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct named
 	struct line line;
 	size_t used;
 
-	cause_text(resolver, stall, text);
+	cause_text(named->resolver, stall, text);
 	line_clear(&line);
 	journal_stall_task(&line, named);
 	line_add(&line, ": %s stalled %s: %s", role ? role : stall_function(named, function),
@@ -99,22 +98,21 @@ static void put_fact_fields(struct journal_entry *entry, const struct named_stal
 	}
 }
 
-static void put_shrinker(struct journal_entry *entry, const struct stall *stall,
-			 struct resolver *resolver)
+static void put_shrinker(struct journal_entry *entry, const struct named_stall *named)
 {
-	const struct stall_slice *top = stall->shrinkers;
+	const struct stall_slice *top = named->stall->shrinkers;
 	char name[2 * STALL_FUNCTION_MAX];
 
-	if (!stall->nr_shrinkers || !top->ns)
+	if (!named->stall->nr_shrinkers || !top->ns)
 		return;
-	resolver_shrinker(resolver, top->shrinker, top->callback, name, sizeof(name));
+	resolver_shrinker(named->resolver, top->shrinker, top->callback, name, sizeof(name));
 	journal_entry_text(entry, "ALLOCFILT_SHRINKER", name);
 	put_us(entry, "ALLOCFILT_SHRINKER_USEC", top->ns);
 }
 
-static void put_off_cpu_fields(struct journal_entry *entry, const struct stall *stall,
-			       struct resolver *resolver)
+static void put_off_cpu_fields(struct journal_entry *entry, const struct named_stall *named)
 {
+	const struct stall *stall = named->stall;
 	char name[STALL_FUNCTION_MAX];
 	struct line line;
 
@@ -128,7 +126,7 @@ static void put_off_cpu_fields(struct journal_entry *entry, const struct stall *
 		journal_entry_text(entry, "ALLOCFILT_HAD_CPU", line.text);
 	if (!stall->nr_sleeps)
 		return;
-	resolver_symbol(resolver, stall->sleeps[0].function, 's', name, sizeof(name));
+	resolver_symbol(named->resolver, stall->sleeps[0].function, 's', name, sizeof(name));
 	journal_entry_text(entry, "ALLOCFILT_SLEPT_IN", name);
 }
 
@@ -147,11 +145,10 @@ static void put_unit_fields(struct journal_entry *entry, const struct named_stal
 }
 
 /* One frame per line, the innermost first; only whole frames. */
-static void put_stack_field(struct journal_entry *entry, const struct stall *stall,
-			    struct resolver *resolver)
+static void put_stack_field(struct journal_entry *entry, const struct named_stall *named)
 {
 	const uint64_t *frames;
-	size_t count = resolver_stack(resolver, stall->stack, &frames);
+	size_t count = resolver_stack(named->resolver, named->stall->stack, &frames);
 	char text[JOURNAL_STACK_MAX];
 	size_t used = 0;
 
@@ -159,7 +156,7 @@ static void put_stack_field(struct journal_entry *entry, const struct stall *sta
 	for (size_t i = 0; i < count; i++) {
 		char name[STALL_FUNCTION_MAX];
 
-		resolver_symbol(resolver, frames[i], 's', name, sizeof(name));
+		resolver_symbol(named->resolver, frames[i], 's', name, sizeof(name));
 		if (used + 1 + strlen(name) + strlen(JOURNAL_CUT) >= sizeof(text)) {
 			strcpy(text + used, JOURNAL_CUT);
 			break;
@@ -169,9 +166,9 @@ static void put_stack_field(struct journal_entry *entry, const struct stall *sta
 	put_known_field(entry, "ALLOCFILT_STACK", text);
 }
 
-void journal_stall_fields(struct journal_entry *entry, const struct named_stall *named,
-			  struct resolver *resolver)
+void journal_stall_fields(struct journal_entry *entry, const struct named_stall *named)
 {
+	struct resolver *resolver = named->resolver;
 	const struct task_info *task = named->task_info;
 	const struct stall *stall = named->stall;
 	char time[TEXT_TIME_MAX], function[STALL_FUNCTION_MAX];
@@ -200,13 +197,13 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 	journal_entry_number(entry, "ALLOCFILT_CPU", stall->cpu);
 	put_fact_fields(entry, named);
 	put_phase_fields(entry, &stall->phases);
-	put_shrinker(entry, stall, resolver);
-	put_off_cpu_fields(entry, stall, resolver);
+	put_shrinker(entry, named);
+	put_off_cpu_fields(entry, named);
 	stall_cause(stall, &cause);
 	cause_detail(resolver, &cause, detail);
 	journal_entry_text(entry, "ALLOCFILT_CAUSE", cause_name(cause.which)->key);
 	put_known_field(entry, "ALLOCFILT_CAUSE_DETAIL", detail);
 	journal_entry_number(entry, "ALLOCFILT_CAUSE_PERCENT", cause_percent(&cause));
 	journal_entry_number(entry, "ALLOCFILT_INCOMPLETE", stall->incomplete != LACKS_NOTHING);
-	put_stack_field(entry, stall, resolver);
+	put_stack_field(entry, named);
 }

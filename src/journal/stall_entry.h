@@ -20,8 +20,7 @@ void journal_stall_task(struct line *line, const struct named_stall *named);
  *
  * A message that is too long is cut and ends with JOURNAL_CUT.
  */
-void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct named_stall *named,
-			   struct resolver *resolver);
+void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct named_stall *named);
 
 /**
  * journal_stall_fields - append the ALLOCFILT_ fields of a stall, and its units
@@ -34,7 +33,6 @@ void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct named
  * OBJECT_PID=, from which journald would fill them (systemd.journal-fields(7)): it looks up the process
  * when it reads the entry, and by then the process may be gone or its pid reused.
  */
-void journal_stall_fields(struct journal_entry *entry, const struct named_stall *named,
-			  struct resolver *resolver);
+void journal_stall_fields(struct journal_entry *entry, const struct named_stall *named);
 
 #endif

@@ -76,7 +76,7 @@ static int folded_make(struct output *output)
 
 static int folded_stall(struct output *output, const struct named_stall *named)
 {
-	chains_stall(output->form, output->setup.resolver, named, true);
+	chains_stall(output->form, named, true);
 	return 0;
 }
 

@@ -68,7 +68,7 @@ static int html_stall(struct output *output, const struct named_stall *named)
 
 	if (named->background)
 		return 0;
-	chains_stall(html->chains, output->setup.resolver, named, false);
+	chains_stall(html->chains, named, false);
 	if (!html->from)
 		html->from = stall.end;
 	after = stall.end > html->from ? stall.end - html->from : 0;
@@ -88,7 +88,7 @@ static int html_stall(struct output *output, const struct named_stall *named)
 	stall.nr_sleeps = stall.nr_sleeps < SLICES_MAX ? stall.nr_sleeps : SLICES_MAX;
 	stall.nr_runners = stall.nr_runners < SLICES_MAX ? stall.nr_runners : SLICES_MAX;
 	writer_attach(html->scratch, -1);
-	json_stall_line(html->scratch, &shown, output->setup.resolver);
+	json_stall_line(html->scratch, &shown);
 	text = writer_queued(html->scratch);
 	if (strlen(text) < LONGEST_ROOM) {
 		html->longest[least].ns = ns;

@@ -218,8 +218,9 @@ static void json_cause(struct json *json, const struct stall *stall, struct reso
 	json_fraction(json, "cause_share", cause_share(&cause), 4);
 }
 
-void json_stall(struct json *json, const struct named_stall *named, struct resolver *resolver)
+void json_stall(struct json *json, const struct named_stall *named)
 {
+	struct resolver *resolver = named->resolver;
 	const struct stall *stall = named->stall;
 	char text[STALL_FUNCTION_MAX];
 
@@ -251,13 +252,12 @@ void json_stall(struct json *json, const struct named_stall *named, struct resol
 		json_string(json, "incomplete_reason", stall_lack_names[stall->incomplete].key);
 }
 
-void json_stall_line(struct writer *writer, const struct named_stall *named,
-		     struct resolver *resolver)
+void json_stall_line(struct writer *writer, const struct named_stall *named)
 {
 	struct json json;
 
 	json_begin_line(&json, writer, "stall");
-	json_stall(&json, named, resolver);
+	json_stall(&json, named);
 	json_end(&json);
 }
 
@@ -450,13 +450,12 @@ static void json_stalls(struct json *json, const char *key, const struct summary
 	json_close(json, '}');
 }
 
-static void json_kept_stall(struct json *json, const char *key, const struct named_stall *named,
-			    struct resolver *resolver)
+static void json_kept_stall(struct json *json, const char *key, const struct named_stall *named)
 {
 	if (!named)
 		return;
 	json_open(json, key, '{');
-	json_stall(json, named, resolver);
+	json_stall(json, named);
 	json_close(json, '}');
 }
 
@@ -591,8 +590,8 @@ void json_summary(struct writer *writer, const struct summary_view *view)
 	json_stalls(&json, "stalls", view, STALLS_WAITING);
 	json_stalls(&json, "background", view, STALLS_BACKGROUND);
 	json_remedies(&json, summary);
-	json_kept_stall(&json, "most_explained", summary_most_explained(summary), view->resolver);
-	json_kept_stall(&json, "longest", summary_longest(summary), view->resolver);
+	json_kept_stall(&json, "most_explained", summary_most_explained(summary));
+	json_kept_stall(&json, "longest", summary_longest(summary));
 	json_waiters(&json, "tasks", view, SUMMARY_TASKS);
 	json_waiters(&json, "cgroups", view, SUMMARY_CGROUPS);
 	json_waiters(&json, "kernel_threads", view, SUMMARY_KERNEL_THREADS);
@@ -694,7 +693,7 @@ int json_run(struct output *output)
 
 static int json_form_stall(struct output *output, const struct named_stall *named)
 {
-	json_stall_line(output->setup.writer, named, output->setup.resolver);
+	json_stall_line(output->setup.writer, named);
 	return writer_status(output->setup.writer);
 }
 

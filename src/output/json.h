@@ -14,11 +14,10 @@ int json_run(struct output *output);
 void json_had_cpu(struct json *json, const struct stall_slice *runners, size_t count);
 
 /** json_stall - all members of a stall's object */
-void json_stall(struct json *json, const struct named_stall *named, struct resolver *resolver);
+void json_stall(struct json *json, const struct named_stall *named);
 
 /** json_stall_line - a stall as an object on a line of its own */
-void json_stall_line(struct writer *writer, const struct named_stall *named,
-		     struct resolver *resolver);
+void json_stall_line(struct writer *writer, const struct named_stall *named);
 
 /** json_summary - the summary as an object on a line of its own */
 void json_summary(struct writer *writer, const struct summary_view *view);

@@ -316,7 +316,7 @@ static int perfetto_stall(struct output *output, const struct named_stall *named
 	stall_cause(stall, &cause);
 	snprintf(name, sizeof(name), "stall: %s", cause_name(cause.which)->title);
 	begin_timed(output, &json, "i", name, track, "stall", stall->end, 0);
-	json_stall(&json, named, output->setup.resolver);
+	json_stall(&json, named);
 	end_event(&json);
 	if (stall->has_reclaimed) {
 		perfetto->reclaimed += stall->nr_reclaimed;

@@ -112,24 +112,25 @@ static void fold_tasks(struct chains *chains)
 }
 
 static void add_chain_shrinkers(struct chains *chains, struct chain_step *slab,
-				enum phase_group group, struct resolver *resolver,
-				const struct stall *stall)
+				enum phase_group group, const struct named_stall *named)
 {
+	const struct stall *stall = named->stall;
+
 	for (size_t i = 0; i < stall->nr_shrinkers; i++) {
 		const struct stall_slice *shrinker = &stall->shrinkers[i];
 		char name[CHAIN_NAME_MAX];
 
 		if (shrinker->group != group)
 			continue;
-		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
+		resolver_shrinker(named->resolver, shrinker->shrinker, shrinker->callback, name,
 				  sizeof(name));
 		add_chain_step(chains, slab, name, shrinker->ns);
 	}
 }
 
 /* The task and the callers of the function, the outermost first. */
-static struct chain_step *add_callers(struct chains *chains, struct resolver *resolver,
-				      const struct named_stall *named, uint64_t ns)
+static struct chain_step *add_callers(struct chains *chains, const struct named_stall *named,
+				      uint64_t ns)
 {
 	bool is_task = !task_key_in_interrupt(named->stall->key);
 	struct chain_step *step =
@@ -137,12 +138,12 @@ static struct chain_step *add_callers(struct chains *chains, struct resolver *re
 	char text[STALL_FUNCTION_MAX];
 	const char *function = stall_function(named, text);
 	const uint64_t *frames;
-	size_t count = resolver_stack(resolver, named->stall->stack, &frames);
+	size_t count = resolver_stack(named->resolver, named->stall->stack, &frames);
 
 	while (count--) {
 		char name[STALL_FUNCTION_MAX];
 
-		resolver_symbol(resolver, frames[count], 's', name, sizeof(name));
+		resolver_symbol(named->resolver, frames[count], 's', name, sizeof(name));
 		if (!strcmp(name, function))
 			break;
 		step = add_chain_step(chains, step, name, ns);
@@ -150,8 +151,7 @@ static struct chain_step *add_callers(struct chains *chains, struct resolver *re
 	return step;
 }
 
-void chains_stall(struct chains *chains, struct resolver *resolver, const struct named_stall *named,
-		  bool callers)
+void chains_stall(struct chains *chains, const struct named_stall *named, bool callers)
 {
 	const struct stall *stall = named->stall;
 	const char *title = catalog_role_title(stall->role);
@@ -164,7 +164,7 @@ void chains_stall(struct chains *chains, struct resolver *resolver, const struct
 		fold_tasks(chains);
 	add_ns(&above->ns, whole);
 	if (callers)
-		above = add_callers(chains, resolver, named, whole);
+		above = add_callers(chains, named, whole);
 	above = add_chain_step(chains, above,
 			       title && !callers ? title : stall_function(named, function), whole);
 	PHASES_FOREACH(group, phases) {
@@ -178,7 +178,7 @@ void chains_stall(struct chains *chains, struct resolver *resolver, const struct
 				below = add_chain_step(chains, step, phase_part_names[part].title,
 						       phases_part(phases, group, part));
 			if (part == PART_SHRINKERS)
-				add_chain_shrinkers(chains, below, group, resolver, stall);
+				add_chain_shrinkers(chains, below, group, named);
 			for (int state = 0; part != PART_SHRINKERS && state < STATE_UNKNOWN;
 			     state++)
 				add_chain_step(chains, below, phase_state_names[state].title,

@@ -34,12 +34,15 @@ static void stall(uint64_t slab, uint64_t a, uint64_t b, uint64_t rest, bool wit
 		.nr_shrinkers = COUNT(shrinkers),
 		.stack = 1,
 	};
-	const struct named_stall named = { .stall = &one, .name = "t", .function = "f" };
+	const struct named_stall named = { .stall = &one,
+					   .resolver = &resolver,
+					   .name = "t",
+					   .function = "f" };
 
 	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_UNKNOWN, slab);
 	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_UNKNOWN, 10);
 	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_UNKNOWN, rest);
-	chains_stall(chains, &resolver, &named, with_stack);
+	chains_stall(chains, &named, with_stack);
 }
 
 /* Appends "name ns(" what is below ")". */
@@ -109,14 +112,17 @@ UNIT_TEST(test_limit)
 UNIT_TEST(test_states)
 {
 	struct stall one = { .role = ROLE_PAGE_ALLOCATION, .off_cpu = true };
-	const struct named_stall named = { .stall = &one, .name = "t", .function = "f" };
+	const struct named_stall named = { .stall = &one,
+					   .resolver = &resolver,
+					   .name = "t",
+					   .function = "f" };
 
 	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, 3);
 	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_BLOCKED, 4);
 	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RUNNING, 5);
 	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 6);
 	set_up(100);
-	chains_stall(chains, &resolver, &named, false);
+	chains_stall(chains, &named, false);
 	chains_are("  18( page allocation 18( direct reclaim 12("
 		   " reclaim itself 7( asleep, uninterruptible 4 running 3) shrinkers 5)"
 		   " outside reclaim 6( running 6)))");
@@ -126,11 +132,14 @@ UNIT_TEST(test_states)
 UNIT_TEST(test_interrupt)
 {
 	struct stall one = { .role = ROLE_NONE, .key.kind = OWNER_HARDIRQ };
-	const struct named_stall named = { .stall = &one, .name = "t", .function = "f" };
+	const struct named_stall named = { .stall = &one,
+					   .resolver = &resolver,
+					   .name = "t",
+					   .function = "f" };
 
 	phases_spend(&one.phases, PHASE_COMPACTION, PART_ITSELF, STATE_UNKNOWN, 3);
 	set_up(100);
-	chains_stall(chains, &resolver, &named, true);
+	chains_stall(chains, &named, true);
 	chains_are("  3( (interrupt) 3( f 3( compaction 3)))");
 }
 
@@ -138,17 +147,20 @@ UNIT_TEST(test_interrupt)
 UNIT_TEST(test_functions)
 {
 	struct stall one = { .role = ROLE_NONE };
-	struct named_stall named = { .stall = &one, .name = "t", .function = "mine" };
+	struct named_stall named = { .stall = &one,
+				     .resolver = &resolver,
+				     .name = "t",
+				     .function = "mine" };
 	char longest[2 * CHAIN_NAME_MAX];
 
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
 	phases_spend(&one.phases, PHASE_COMPACTION, PART_ITSELF, STATE_UNKNOWN, 3);
 	set_up(100);
-	chains_stall(chains, &resolver, &named, false);
+	chains_stall(chains, &named, false);
 	named.function = longest;
-	chains_stall(chains, &resolver, &named, false);
-	chains_stall(chains, &resolver, &named, false);
+	chains_stall(chains, &named, false);
+	chains_stall(chains, &named, false);
 	longest[CHAIN_NAME_MAX - 1] = '\0';
 	assert_string_equal(chains_sorted(chains)->below->name, longest);
 	assert_int_equal(chains_sorted(chains)->below->ns, 6);

@@ -27,7 +27,10 @@ UNIT_TEST(test_limit)
 	assert_non_null(output);
 	for (int i = 0; i < TASKS; i++) {
 		struct stall stall = { .role = ROLE_PAGE_ALLOCATION };
-		const struct named_stall named = { .stall = &stall, .name = name, .function = "f" };
+		const struct named_stall named = { .stall = &stall,
+						   .resolver = &resolver,
+						   .name = name,
+						   .function = "f" };
 
 		snprintf(name, sizeof(name), "%d", i);
 		phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_UNKNOWN,

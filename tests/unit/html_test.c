@@ -80,11 +80,11 @@ static void stall(const char *name, uint64_t start_ts, uint64_t ns)
 	struct task_info info = { .pid = 7 };
 	const struct named_stall named = {
 		.stall = &one,
+		.resolver = &resolver,
 		.name = name,
 		.task_info = &info,
 		.function = name,
 		.memcg = name,
-		.resolver = &resolver,
 	};
 
 	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_UNKNOWN, ns);
@@ -168,6 +168,7 @@ UNIT_TEST(test_slices)
 			     .stack = 1 };
 	struct task_info info = { .pid = 7 };
 	const struct named_stall named = { .stall = &one,
+					   .resolver = &resolver,
 					   .name = BAD,
 					   .task_info = &info,
 					   .function = BAD,

@@ -94,6 +94,7 @@ static void put_stall(int tid, uint64_t ns, bool background)
 	};
 	struct named_stall named = {
 		.stall = &stall,
+		.resolver = &resolver,
 		.name = "task",
 		.task_info = &task_info,
 		.function = "__alloc_pages",
@@ -309,7 +310,10 @@ static void put_wait(const char *cgroup, int role, uint64_t ns, bool is_long)
 	const struct memory_wait wait = { .start = SECOND, .end = SECOND + ns, .role = role };
 	const struct stall no_stall = { .order = -1 };
 	struct task_info info = { .pid = 1 };
-	const struct named_stall named = { .stall = &no_stall, .name = "t", .task_info = &info };
+	const struct named_stall named = { .stall = &no_stall,
+					   .resolver = &resolver,
+					   .name = "t",
+					   .task_info = &info };
 
 	snprintf(info.cgroup, sizeof(info.cgroup), "%s", cgroup);
 	units_wait(view.units, &named, &wait, is_long);

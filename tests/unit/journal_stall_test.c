@@ -72,6 +72,7 @@ static int make_stall(void **state)
 					.process = "nginx",
 					.cgroup = "/system.slice/nginx.service" };
 	named = (struct named_stall){ .stall = &stall,
+				      .resolver = &resolver,
 				      .name = "nginx",
 				      .task_info = &task_info,
 				      .function = "__alloc_pages",
@@ -83,7 +84,7 @@ static void message_is(const char *expected)
 {
 	char message[JOURNAL_MESSAGE_MAX];
 
-	journal_stall_message(message, &named, &resolver);
+	journal_stall_message(message, &named);
 	assert_string_equal(message, expected);
 }
 
@@ -145,7 +146,7 @@ TEST(test_message_of_any_bytes)
 	for (size_t i = 0; i + 3 < sizeof(long_names); i += 3)
 		memcpy(long_names + i, "\xe2\x82\xac", 4);
 	stall.gfp_names = long_names;
-	journal_stall_message(message, &named, &resolver);
+	journal_stall_message(message, &named);
 	assert_in_range(strlen(message), JOURNAL_MESSAGE_MAX - 40, JOURNAL_MESSAGE_MAX - 1);
 	assert_non_null(strstr(message, "\xe2\x82\xac [cut]"));
 	for (const char *at = message; *at; at += utf8_length(at))
@@ -158,7 +159,7 @@ static struct fake_entry read_back;
 static void read_fields(void)
 {
 	journal_entry_clear(&entry);
-	journal_stall_fields(&entry, &named, &resolver);
+	journal_stall_fields(&entry, &named);
 	memcpy(read_back.bytes, entry.bytes, entry.used);
 	read_back.length = entry.used;
 	read_back.bytes[entry.used] = '\0';
@@ -392,7 +393,8 @@ TEST(test_longest)
 	strcpy(path + sizeof(path) - sizeof(".service"), ".service");
 	strcpy(task_info.cgroup, path);
 	journal_entry_clear(&entry);
-	journal_stall_fields(&entry, &named, &longest);
+	named.resolver = &longest;
+	journal_stall_fields(&entry, &named);
 	assert_in_range(entry.used, JOURNAL_STACK_MAX, JOURNAL_FIELDS_MAX);
 	memcpy(read_back.bytes, entry.bytes, entry.used);
 	read_back.length = entry.used;

@@ -79,6 +79,7 @@ static void window(int kind, int id, uint64_t ts)
 	};
 	struct named_stall named = {
 		.stall = &stall,
+		.resolver = &resolver,
 		.name = "",
 		.task_info = &info,
 		.function = "f",
@@ -114,6 +115,7 @@ static void wait_of(bool has_begin, bool has_end, uint64_t ts, int role)
 	};
 	struct named_stall named = {
 		.stall = &stall,
+		.resolver = &resolver,
 		.name = "",
 		.task_info = &info,
 		.memcg = "",

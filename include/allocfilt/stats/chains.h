@@ -34,8 +34,7 @@ void chains_free(struct chains *chains);
  * If the table is full, tasks with least time become one, CHAIN_OTHERS, with their causes. Where that gives
  * no room a chain ends early, and its time is in the steps that it has.
  */
-void chains_stall(struct chains *chains, struct resolver *resolver, const struct named_stall *named,
-		  bool callers);
+void chains_stall(struct chains *chains, const struct named_stall *named, bool callers);
 
 /**
  * chains_sorted - the root, with most time first below each step and equal times by name
