@@ -49,14 +49,9 @@ struct writer *writer_beside(const struct writer *other, int fd)
 	return writer;
 }
 
-static void close_own(struct writer *writer)
-{
-	file_close(writer->own);
-}
-
 void writer_attach(struct writer *writer, int fd)
 {
-	close_own(writer);
+	file_close(writer->own);
 	writer->fd = fd;
 	writer->own = file_reopen(fd);
 	writer->stopped = false;
@@ -68,7 +63,7 @@ void writer_attach(struct writer *writer, int fd)
 void writer_free(struct writer *writer)
 {
 	if (writer)
-		close_own(writer);
+		file_close(writer->own);
 	free(writer);
 }
 

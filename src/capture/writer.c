@@ -67,11 +67,6 @@ int capture_directory(const struct capture_writer *writer)
 	return writer->dir_fd;
 }
 
-static void close_open(int fd)
-{
-	file_close(fd);
-}
-
 /* With a descriptor of its own, as closedir() closes it. */
 static DIR *list(int dir)
 {
@@ -79,7 +74,7 @@ static DIR *list(int dir)
 	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
 
 	if (!directory)
-		close_open(fd);
+		file_close(fd);
 	return directory;
 }
 
@@ -199,8 +194,8 @@ int capture_set_layout(struct capture_writer *writer, const struct page_layout *
 
 static void close_pipe(struct capture_writer *writer)
 {
-	close_open(writer->pipe[0]);
-	close_open(writer->pipe[1]);
+	file_close(writer->pipe[0]);
+	file_close(writer->pipe[1]);
 	writer->pipe[0] = -1;
 	writer->pipe[1] = -1;
 	writer->can_splice = false;
@@ -209,12 +204,12 @@ static void close_pipe(struct capture_writer *writer)
 static void close_segment(struct segment *segment)
 {
 	for (int i = 0; i < segment->nr_files; i++) {
-		close_open(segment->files[i].fd);
+		file_close(segment->files[i].fd);
 		free(segment->files[i].held.bytes);
 	}
 	free(segment->files);
 	if (segment->number)
-		close_open(segment->fd);
+		file_close(segment->fd);
 	*segment = (struct segment){ .fd = -1 };
 }
 
@@ -225,7 +220,7 @@ void capture_writer_free(struct capture_writer *writer)
 	close_segment(&writer->now);
 	file_sync_end(&writer->sync);
 	close_pipe(writer);
-	close_open(writer->dir_fd);
+	file_close(writer->dir_fd);
 	if (writer->dir)
 		rmdir(writer->dir);
 	free(writer->page);
