@@ -21,7 +21,6 @@
 #define BUFFERS_MAX  4096
 #define FILES_MAX    65536	  /* the kernel numbers its events with 16 bits */
 #define BYTES_MAX    (256u << 20) /* of all texts */
-#define FILES_FIRST  64		  /* room for the first ones */
 #define PAGE_MIN     4096	  /* bytes of a page, as page_layout_parse() has them */
 #define PAGE_MAX     (64u << 20)
 #define SECTION_MAX  FILE_TEXT_MAX /* bytes of one that is not data, in the file and expanded */
@@ -115,27 +114,18 @@ static char *span_text(struct span *span, size_t width, uint64_t *ret_length)
 
 /* ---- texts ---- */
 
-static bool make_room(struct trace_dat *dat)
-{
-	struct source_file *more;
-
-	if (dat->nr_files < dat->room)
-		return true;
-	more = reallocarray(dat->files, 2 * dat->room, sizeof(*more));
-	if (!more)
-		return false;
-	dat->files = more;
-	dat->room *= 2;
-	return true;
-}
-
 /* Takes @text over, or frees it. */
 static bool add_file(struct trace_dat *dat, const char *path, char *text, size_t length)
 {
+	struct source_file *files = dat->files;
 	char *copy = strdup(path);
 
-	if (!copy || dat->nr_files == FILES_MAX || length > BYTES_MAX - dat->bytes ||
-	    !make_room(dat)) {
+	/* There is room up to the next power of two. */
+	if (!(dat->nr_files & (dat->nr_files - 1)))
+		files = reallocarray(files, 2 * dat->nr_files + 1, sizeof(*files));
+	if (files)
+		dat->files = files;
+	if (!files || !copy || dat->nr_files == FILES_MAX || length > BYTES_MAX - dat->bytes) {
 		free(copy);
 		free(text);
 		return false;
@@ -660,8 +650,7 @@ int trace_dat_open(struct trace_dat **ret_dat, const char *path, struct failure 
 	if (!dat)
 		return failure_no_memory(failure);
 	dat->fd = file_open(NULL, path, INT64_MAX);
-	dat->room = FILES_FIRST;
-	dat->files = calloc(dat->room, sizeof(*dat->files));
+	dat->files = calloc(1, sizeof(*dat->files));
 	if (!dat->files)
 		ret = failure_no_memory(failure);
 	else if (dat->fd < 0)

@@ -39,9 +39,9 @@ struct trace_dat {
 	off_t size;
 	bool big_endian;
 	int version;
-	const struct codec *codec;  /* NULL: nothing is compressed */
-	struct source_file *files;  /* sorted by path */
-	size_t nr_files, room;	    /* of files; there is room for so many */
+	const struct codec *codec; /* NULL: nothing is compressed */
+	struct source_file *files; /* sorted by path */
+	size_t nr_files;
 	size_t bytes;		    /* of their texts */
 	struct dat_buffer *buffers; /* in the order of the file */
 	int nr_buffers;
