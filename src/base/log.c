@@ -86,17 +86,19 @@ static bool log_write(const char *line, size_t length)
 	return true;
 }
 
-static void __attribute__((format(printf, 2, 0)))
-log_line(enum log_level level, const char *format, va_list arguments)
+void log_message(enum log_level level, const char *format, ...)
 {
 	const char *prefix = log_to_journal ? journal_prefix[level] : LOG_PREFIX;
 	char line[LOG_LINE_MAX], text[LOG_LINE_MAX];
 	size_t start, length;
+	va_list arguments;
 
 	if (level > log_level)
 		return;
 	/* log_write() changes errno, which %m in @format is the text of. */
+	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
 	if (log_dropped) {
 		length = snprintf(line, sizeof(line),
 				  "%s%" PRIu64 " messages are missing here: nobody read them\n",
@@ -112,18 +114,3 @@ log_line(enum log_level level, const char *format, va_list arguments)
 	if (!log_write(line, length))
 		log_dropped++;
 }
-
-#define LOG_FUNCTION(name, level)                                                                  \
-	void name(const char *format, ...)                                                         \
-	{                                                                                          \
-		va_list arguments;                                                                 \
-                                                                                                   \
-		va_start(arguments, format);                                                       \
-		log_line(level, format, arguments);                                                \
-		va_end(arguments);                                                                 \
-	}
-
-LOG_FUNCTION(log_error, LOG_LEVEL_ERROR)
-LOG_FUNCTION(log_warning, LOG_LEVEL_WARNING)
-LOG_FUNCTION(log_notice, LOG_LEVEL_NOTICE)
-LOG_FUNCTION(log_debug, LOG_LEVEL_DEBUG)

@@ -25,13 +25,15 @@ enum log_level log_set_level(enum log_level level);
 void log_open(void);
 
 /*
- * Each writes one line with one write(2); no newline in @format. A line that is too long is cut. A line
- * for which a pipe, terminal or socket has no room is dropped after 2 s of waiting, in all; the
+ * Each writes one line with one write(2); no newline in the format. A line that is too long is cut. A
+ * line for which a pipe, terminal or socket has no room is dropped after 2 s of waiting, in all; the
  * next line that is written says how many were.
  */
-void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void log_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define log_error(...)	 log_message(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warning(...) log_message(LOG_LEVEL_WARNING, __VA_ARGS__)
+#define log_notice(...)	 log_message(LOG_LEVEL_NOTICE, __VA_ARGS__)
+#define log_debug(...)	 log_message(LOG_LEVEL_DEBUG, __VA_ARGS__)
+void log_message(enum log_level level, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 #endif
