@@ -22,8 +22,8 @@
 #define PIDS_MAX    (1 << 22) /* PID_MAX_LIMIT of a 64-bit kernel */
 #define CPU_PROCESS (PIDS_MAX + 1)
 #define CPU_TRACKS  65536 /* 8192 CPUs with up to 8 kinds */
-#define COUNTERS    (CPU_PROCESS + 1 + CPU_TRACKS)
-#define IDS_MAX	    (COUNTERS + 1)
+#define ALL_TASKS   (CPU_PROCESS + 1 + CPU_TRACKS)
+#define IDS_MAX	    (ALL_TASKS + 1)
 #define TEXT_MAX    1024
 
 struct perfetto {
@@ -288,16 +288,20 @@ static void put_off_times(struct output *output, struct track track, const struc
 	}
 }
 
-static void put_counter(struct output *output, uint64_t ts, const char *name, const char *key,
-			uint64_t value)
+/* A stall that becomes known late counts from the latest value on: the sum never decreases. */
+static void put_reclaimed(struct output *output, const struct stall *stall)
 {
-	const struct track track = { COUNTERS, COUNTERS };
+	const struct track track = { ALL_TASKS, ALL_TASKS };
+	struct perfetto *perfetto = output->form;
 	struct json json;
 
+	perfetto->reclaimed += stall->nr_reclaimed;
+	if (stall->end > perfetto->reclaimed_ts)
+		perfetto->reclaimed_ts = stall->end;
 	name_once(output, false, track, "all tasks");
 	name_once(output, true, track, "all tasks");
-	begin_timed(output, &json, "C", name, track, "counter", ts, 0);
-	json_number(&json, key, value);
+	begin_timed(output, &json, "C", "reclaimed", track, "counter", perfetto->reclaimed_ts, 0);
+	json_number(&json, "pages", perfetto->reclaimed);
 	end_event(&json);
 }
 
@@ -306,7 +310,6 @@ static int perfetto_stall(struct output *output, const struct named_stall *named
 {
 	const struct stall *stall = named->stall;
 	struct track track = track_of(output, stall->key, stall->end);
-	struct perfetto *perfetto = output->form;
 	struct stall_cause cause;
 	struct json json;
 	char name[64];
@@ -318,14 +321,8 @@ static int perfetto_stall(struct output *output, const struct named_stall *named
 	begin_timed(output, &json, "i", name, track, "stall", stall->end, 0);
 	json_stall(&json, named);
 	end_event(&json);
-	if (stall->has_reclaimed) {
-		perfetto->reclaimed += stall->nr_reclaimed;
-		/* A stall that becomes known late counts from then on: the sum never decreases. */
-		if (stall->end > perfetto->reclaimed_ts)
-			perfetto->reclaimed_ts = stall->end;
-		put_counter(output, perfetto->reclaimed_ts, "reclaimed", "pages",
-			    perfetto->reclaimed);
-	}
+	if (stall->has_reclaimed)
+		put_reclaimed(output, stall);
 	return writer_status(json.writer);
 }
 
