@@ -10,7 +10,6 @@
 #include "names/line_reader.h"
 
 #define SUPERBLOCK_CALLBACK "super_cache_scan"
-#define CALLBACK_BITS	    8 /* of the callbacks with a cached result of is_superblocks(): 256 */
 #define DEVICE_MINOR_BITS   20
 #define MOUNT_LINES_MAX	    (4 << 20) /* of mountinfo, read for all superblocks of a day; a second */
 
@@ -26,12 +25,6 @@ struct superblock {
 /* No shrinker lies there. */
 #define GONE(superblock) (~(uint64_t)(superblock)->number)
 
-/* The last callback with this hash. */
-struct callback {
-	uint64_t address;
-	bool is_superblocks;
-};
-
 struct shrinker_names {
 	struct resolver *resolver;
 	int mounts; /* descriptor of mountinfo; -1: none */
@@ -40,7 +33,7 @@ struct shrinker_names {
 	bool any_named;
 	struct hash hash;
 	struct superblock superblocks[SHRINKER_NAMES_MAX];
-	struct callback callbacks[1 << CALLBACK_BITS];
+	uint64_t callback;	       /* of superblocks; 0: it was not seen yet */
 	char text[SHRINKER_LABEL_MAX]; /* of shrinker_names_of() */
 };
 
@@ -70,19 +63,18 @@ void shrinker_names_free(struct shrinker_names *names)
 	free(names);
 }
 
-/* The result is cached, as resolver_symbol() may have to read all of kallsyms. */
+/* One callback has this name: no other one is looked up after it, which may have to read all of kallsyms. */
 static bool is_superblocks(struct shrinker_names *names, uint64_t address)
 {
-	struct callback *callback =
-		&names->callbacks[address * 0x9e3779b97f4a7c15u >> (64 - CALLBACK_BITS)];
 	char text[64] = "";
 
-	if (callback->address == address)
-		return callback->is_superblocks;
-	resolver_symbol(names->resolver, address, 's', text, sizeof(text));
-	text[strcspn(text, ".")] = '\0'; /* a compiler's suffix, as ".isra.0" */
-	*callback = (struct callback){ address, !strcmp(text, SUPERBLOCK_CALLBACK) };
-	return callback->is_superblocks;
+	if (!names->callback) {
+		resolver_symbol(names->resolver, address, 's', text, sizeof(text));
+		text[strcspn(text, ".")] = '\0'; /* a compiler's suffix, as ".isra.0" */
+		if (!strcmp(text, SUPERBLOCK_CALLBACK))
+			names->callback = address;
+	}
+	return address && address == names->callback;
 }
 
 static const struct superblock *superblock_of(const struct shrinker_names *names, int number)
