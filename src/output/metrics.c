@@ -240,7 +240,6 @@ static void metrics_units(struct writer *writer, const struct summary_view *view
 		{ "allocfilt_memory_wait_seconds_total", "counter",
 		  "Time of memory waits, by unit and by reason." },
 	};
-	bool labelled = units_have_places(view->units);
 
 	for (int which = 0; which < UNIT_FAMILIES; which++) {
 		struct metric metric = metrics_begin(writer, families[which].name,
@@ -251,8 +250,7 @@ static void metrics_units(struct writer *writer, const struct summary_view *view
 			struct line labels;
 
 			line_clear(&labels);
-			if (labelled)
-				add_label(&labels, "unit", unit->name);
+			add_label(&labels, "unit", unit->name);
 			metrics_unit(&metric, &labels, unit, which, goes_on ? view->ts : 0);
 			if (which == UNIT_RECENT_MAX && has_stalls(unit))
 				metrics_sample(&metric, &labels, units_recent_max(unit, view->ts));

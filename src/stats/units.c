@@ -29,7 +29,7 @@ struct units *units_new(unsigned int places)
 		return NULL;
 	}
 	units->places = places;
-	strcpy(units->other.name, "other");
+	strcpy(units->other.name, places ? "other" : "");
 	return units;
 }
 
@@ -158,11 +158,6 @@ void units_wait(struct units *units, const struct named_stall *named,
 }
 
 /* ---- reading ---- */
-
-bool units_have_places(const struct units *units)
-{
-	return units->places;
-}
 
 const struct unit_series *units_series(const struct units *units, size_t place)
 {

@@ -195,8 +195,7 @@ TEST(test_no_places)
 {
 	set_places(0);
 	stall("/a.service", START, MS);
-	assert_false(units_have_places(units));
-	check_series(0, "other", 1);
+	check_series(0, "", 1);
 	assert_int_equal(units_refused(units), 0);
 	assert_null(units_series(units, 1));
 	assert_string_equal(period(0, 1)->ranked.name, "a.service");

@@ -64,12 +64,10 @@ void units_wait(struct units *units, const struct named_stall *named,
 /**
  * units_series - the units with counters, each in its place
  *
- * The last one counts all other units; its name is "other". Returns NULL after it.
+ * The last one counts all other units; its name is "other", or "" where no unit has a place. Returns NULL
+ * after it.
  */
 const struct unit_series *units_series(const struct units *units, size_t place);
-
-/** units_have_places - may units have counters of their own? */
-bool units_have_places(const struct units *units);
 
 /**
  * units_recent_max - ns of the longest stall of a unit in the minute of @ts and the two before
