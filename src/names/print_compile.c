@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "allocfilt/base/base.h"
+#include "allocfilt/base/text.h"
 #include "names/print_program.h"
 
 #define STEPS_MAX      4096 /* the kernel's own formats take about 100 */
@@ -707,7 +708,6 @@ static char *format_of_fields(const struct tep_event *event)
 	char *text = NULL;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
-	bool failed;
 
 	if (!file)
 		return NULL;
@@ -719,12 +719,7 @@ static char *format_of_fields(const struct tep_event *event)
 	for (field = event->format.fields; field; field = field->next)
 		fprintf(file, field->flags & TEP_FIELD_IS_DYNAMIC ? ", __get_str(%s)" : ", REC->%s",
 			field->name);
-	failed = ferror(file);
-	if (fclose(file) || failed) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return text_close(file, &text);
 }
 
 int print_compile(struct print_program *program, const struct event_format *format, int long_size)
