@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "allocfilt/base/base.h"
+#include "config/values.h"
 
 #define PID_LARGEST 4194304 /* PID_MAX_LIMIT of the kernel, include/linux/threads.h */
 

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "allocfilt/config/options.h"
-#include "config/quantity.h"
 
 /*
  * All settings in one table: those of the command line, of the configuration file, or of both. The

@@ -33,4 +33,21 @@ void value_hint(const char **hint, const char *word, const char *candidate);
 /** value_shown - a value as messages repeat it: cut, and without control characters */
 const char *value_shown(const char *value, char text[VALUE_SHOWN_MAX]);
 
+/* Numbers as people write them, with a unit or without: whole ones of the smallest unit, so 1.5ms is one. */
+
+extern const struct quantity_units quantity_short_time; /* ns us ms s, bare us; value in ns */
+extern const struct quantity_units quantity_long_time;	/* ms s m h, bare s; value in ns */
+extern const struct quantity_units quantity_size;	/* K M G, bare K; value in bytes */
+extern const struct quantity_units quantity_share;	/* %, bare as well; value in percent */
+
+/**
+ * quantity_parse - read a number
+ * @units: NULL: none is allowed
+ * @ret_value: untouched on failure
+ *
+ * Returns NULL, or the reason why @text is refused, as in "'3x' has an unknown unit".
+ */
+const char *quantity_parse(const char *text, const struct quantity_units *units,
+			   int64_t *ret_value);
+
 #endif

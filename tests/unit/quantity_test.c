@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "config/quantity.h"
+#include "config/values.h"
 #include "unit_test.h"
 
 /* A text with the number that it is, or with what is wrong with it. */
