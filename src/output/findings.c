@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "allocfilt/output/findings.h"
@@ -25,26 +24,6 @@ static size_t listed(const struct verify_list *list)
 
 /* ---- text ---- */
 
-static void put_finding_line(struct writer *writer, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* A file of the capture may have any name. A newline at the start is ours. */
-static void put_finding_line(struct writer *writer, const char *format, ...)
-{
-	char text[1024];
-	bool apart = *format == '\n';
-	va_list arguments;
-	struct line line;
-
-	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	writer_put(writer, text, apart);
-	line_clear(&line);
-	line_add_name(&line, writer, text + apart);
-	line_put(&line, writer);
-}
-
 static void put_cpu_row(struct writer *writer, const struct verify_cpu *cpu)
 {
 	char number[16] = "all", first[32] = "-", last[32] = "-", lost[32];
@@ -56,19 +35,19 @@ static void put_cpu_row(struct writer *writer, const struct verify_cpu *cpu)
 		snprintf(last, sizeof(last), SECONDS, PARTS(cpu->last));
 	}
 	snprintf(lost, sizeof(lost), "%" PRIu64 "%s", cpu->lost, cpu->lost_unknown ? "+?" : "");
-	put_finding_line(writer,
-			 "%4s %7" PRIu64 " %9" PRIu64 " %11" PRIu64 " %14s %14s %7" PRIu64
-			 " %7" PRIu64 " %7s",
-			 number, cpu->pages, cpu->records, cpu->bytes, first, last, cpu->damaged,
-			 cpu->unknown, lost);
+	line_write(writer,
+		   "%4s %7" PRIu64 " %9" PRIu64 " %11" PRIu64 " %14s %14s %7" PRIu64 " %7" PRIu64
+		   " %7s",
+		   number, cpu->pages, cpu->records, cpu->bytes, first, last, cpu->damaged,
+		   cpu->unknown, lost);
 }
 
 static void put_cpus(struct writer *writer, const struct verify_findings *findings)
 {
 	int without = 0;
 
-	put_finding_line(writer, "%4s %7s %9s %11s %14s %14s %7s %7s %7s", "CPU", "pages",
-			 "records", "bytes", "first", "last", "damaged", "unknown", "lost");
+	line_write(writer, "%4s %7s %9s %11s %14s %14s %7s %7s %7s", "CPU", "pages", "records",
+		   "bytes", "first", "last", "damaged", "unknown", "lost");
 	for (int place = 0; place < findings->nr_cpus; place++) {
 		if (findings->cpus[place].pages)
 			put_cpu_row(writer, &findings->cpus[place]);
@@ -77,8 +56,7 @@ static void put_cpus(struct writer *writer, const struct verify_findings *findin
 	}
 	put_cpu_row(writer, &findings->all);
 	if (without)
-		put_finding_line(writer, "without data: %d CPU%s", without,
-				 without == 1 ? "" : "s");
+		line_write(writer, "without data: %d CPU%s", without, without == 1 ? "" : "s");
 }
 
 static void put_finding(struct writer *writer, enum verify_kind kind,
@@ -94,18 +72,18 @@ static void put_finding(struct writer *writer, enum verify_kind kind,
 		snprintf(text, sizeof(text),
 			 finding->number ? ": %s, the last of a hole of %s bytes" : ": %s",
 			 finding->text, number);
-	put_finding_line(writer, "  CPU %d page %" PRIu64 ", byte %" PRIu64 "%s", finding->cpu,
-			 finding->page, finding->byte, text);
+	line_write(writer, "  CPU %d page %" PRIu64 ", byte %" PRIu64 "%s", finding->cpu,
+		   finding->page, finding->byte, text);
 }
 
 static void put_list(struct writer *writer, enum verify_kind kind, const struct verify_list *list)
 {
 	if (list->count)
-		put_finding_line(writer, "\n%s", kinds[kind].title);
+		line_write(writer, "\n%s", kinds[kind].title);
 	for (size_t i = 0; i < listed(list); i++)
 		put_finding(writer, kind, &list->listed[i]);
 	if (list->count > VERIFY_LISTED)
-		put_finding_line(writer, "  and %" PRIu64 " more", list->count - VERIFY_LISTED);
+		line_write(writer, "  and %" PRIu64 " more", list->count - VERIFY_LISTED);
 }
 
 static void put_missing(struct writer *writer, const struct verify_findings *findings)
@@ -114,29 +92,29 @@ static void put_missing(struct writer *writer, const struct verify_findings *fin
 		const struct verify_cpu *cpu = &findings->cpus[place];
 
 		if (cpu->missing)
-			put_finding_line(writer,
-					 "\nCPU %d: %" PRIu64 " of the %" PRIu64
-					 " records that were read from the buffer are not here",
-					 cpu->cpu, cpu->missing, cpu->records + cpu->missing);
+			line_write(writer,
+				   "\nCPU %d: %" PRIu64 " of the %" PRIu64
+				   " records that were read from the buffer are not here",
+				   cpu->cpu, cpu->missing, cpu->records + cpu->missing);
 	}
 }
 
 static void put_types(struct writer *writer, const struct verify_findings *findings)
 {
 	if (findings->nr_types)
-		put_finding_line(writer, "\nrecords of a type without a format");
+		line_write(writer, "\nrecords of a type without a format");
 	for (size_t i = 0; i < findings->nr_types; i++) {
 		const struct verify_type *type = &findings->types[i];
 
 		if (type->type < 0)
-			put_finding_line(writer, "  CPU %d: %" PRIu64 ", as no format is known",
-					 type->cpu, type->records);
+			line_write(writer, "  CPU %d: %" PRIu64 ", as no format is known",
+				   type->cpu, type->records);
 		else
-			put_finding_line(writer, "  CPU %d type %d: %" PRIu64, type->cpu,
-					 type->type, type->records);
+			line_write(writer, "  CPU %d type %d: %" PRIu64, type->cpu, type->type,
+				   type->records);
 	}
 	if (findings->nr_types == VERIFY_TYPES_MAX)
-		put_finding_line(writer, "  more types than these are not told apart");
+		line_write(writer, "  more types than these are not told apart");
 }
 
 int findings_text(struct writer *writer, const char *path, const struct verify_findings *findings)
@@ -149,15 +127,19 @@ int findings_text(struct writer *writer, const char *path, const struct verify_f
 	put_missing(writer, findings);
 	put_types(writer, findings);
 	if (findings->damaged_records)
-		put_finding_line(writer,
-				 "\n%" PRIu64
-				 " records shorter than their format, or of impossible times",
-				 findings->damaged_records);
-	if (findings->bad_files)
-		put_finding_line(writer, "\ndamaged files: %" PRIu64 ", the first: %s",
-				 findings->bad_files, findings->first_bad_file);
-	put_finding_line(writer, "%s", "");
+		line_write(writer,
+			   "\n%" PRIu64
+			   " records shorter than their format, or of impossible times",
+			   findings->damaged_records);
+	/* A file of the capture may have any name. */
 	line_clear(&line);
+	if (findings->bad_files) {
+		line_add(&line, "\ndamaged files: %" PRIu64 ", the first: ", findings->bad_files);
+		line_add_name(&line, writer, findings->first_bad_file);
+		line_put(&line, writer);
+	}
+	line_clear(&line);
+	line_add_text(&line, "\n");
 	line_add_name(&line, writer, path);
 	line_add_text(&line, ": ");
 	verify_verdict(findings, &line);
