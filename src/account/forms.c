@@ -8,12 +8,14 @@
 #include "allocfilt/base/line.h"
 #include "allocfilt/base/log.h"
 
-static void account_folded(struct writer *writer, const struct account_view *view);
+static void account_folded(struct writer *writer, const struct summary_view *view,
+			   const struct account_tables *tables);
 
 /* The first is the default. */
 static const struct {
 	const char *name;
-	void (*put)(struct writer *writer, const struct account_view *view);
+	void (*put)(struct writer *writer, const struct summary_view *view,
+		    const struct account_tables *tables);
 } account_forms[] = {
 	{ "text", account_text },
 	{ "json", account_json },
@@ -29,11 +31,12 @@ const char *const *account_form_names(void)
 	return names;
 }
 
-int account_print(struct writer *writer, const char *form, const struct account_view *view)
+int account_print(struct writer *writer, const char *form, const struct summary_view *view,
+		  const struct account_tables *tables)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(account_forms); i++)
 		if (!strcmp(account_forms[i].name, form))
-			account_forms[i].put(writer, view);
+			account_forms[i].put(writer, view, tables);
 	return writer_flush(writer);
 }
 
@@ -69,13 +72,12 @@ static void put_folded_site(struct writer *writer, const struct account_site *si
 }
 
 /* The stack of a call site: its event, its cache, the call site. */
-static void account_folded(struct writer *writer, const struct account_view *view)
+static void account_folded(struct writer *writer, const struct summary_view *view,
+			   const struct account_tables *tables)
 {
-	const struct account_tables *tables = view->tables;
-
 	for (size_t i = 0; i < tables->nr_sites; i++) {
 		const struct account_site *site = &tables->sites[i];
-		uint64_t number = account_number(site, view->sort);
+		uint64_t number = account_number(site, view->options->sort);
 
 		if (number)
 			put_folded_site(writer, site, number);

@@ -74,21 +74,23 @@ static void put_pages(struct json *json, const struct account_tables *tables)
 	json_close(json, '}');
 }
 
-void account_json(struct writer *writer, const struct account_view *view)
+void account_json(struct writer *writer, const struct summary_view *view,
+		  const struct account_tables *tables)
 {
+	uint64_t realtime = resolver_realtime(view->resolver, view->ts);
 	char time[TEXT_TIME_MAX];
 	struct json json;
 
 	json_begin_line(&json, writer, "account");
 	json_bool(&json, "interval", view->is_interval);
-	json_string(&json, "time", text_time(time, view->realtime, false) ? time : NULL);
+	json_string(&json, "time", text_time(time, realtime, false) ? time : NULL);
 	json_number(&json, "ts_ns", view->ts);
-	json_number(&json, "duration_ns", view->duration);
-	json_number(&json, "threshold_ns", view->threshold);
-	put_slab(&json, view->tables);
-	put_pages(&json, view->tables);
-	if (!view->is_loss_unknown)
+	json_number(&json, "duration_ns", view->ts - view->since);
+	json_number(&json, "threshold_ns", view->plan->threshold);
+	put_slab(&json, tables);
+	put_pages(&json, tables);
+	if (!view->lost_times)
 		json_number(&json, "lost_records", view->lost);
-	json_number(&json, "unreadable_rows", view->tables->unreadable);
+	json_number(&json, "unreadable_rows", tables->unreadable);
 	json_end(&json);
 }

@@ -49,9 +49,9 @@ static void put_dropped(struct writer *writer, uint64_t dropped, uint64_t counte
 			   dropped, what, percentage(dropped, counted + dropped));
 }
 
-static void put_sites(struct writer *writer, const struct account_view *view)
+static void put_sites(struct writer *writer, const struct summary_view *view,
+		      const struct account_tables *tables)
 {
-	const struct account_tables *tables = view->tables;
 	const struct account_site *all = &tables->all_sites;
 	char time[TEXT_DURATION_MAX];
 	struct line line;
@@ -59,7 +59,7 @@ static void put_sites(struct writer *writer, const struct account_view *view)
 
 	line_clear(&line);
 	line_add(&line, "slab: %" PRIu64 " allocations in %s; ", all->count,
-		 text_duration(time, view->duration));
+		 text_duration(time, view->ts - view->since));
 	add_size(&line, all->requested);
 	line_add(&line, " asked for, ");
 	add_size(&line, all->allocated);
@@ -126,9 +126,9 @@ static void put_process_row(struct writer *writer, const struct account_process 
 }
 
 /* The processes with most pages are shown, and those that waited longest. */
-static void put_processes(struct writer *writer, const struct account_view *view)
+static void put_processes(struct writer *writer, const struct summary_view *view,
+			  const struct account_tables *tables)
 {
-	const struct account_tables *tables = view->tables;
 	const struct account_process *all = &tables->all_processes;
 	uint64_t wait;
 	char time[TEXT_DURATION_MAX];
@@ -141,7 +141,7 @@ static void put_processes(struct writer *writer, const struct account_view *view
 		 " refilled, %" PRIu64 " drained; ",
 		 all->pages, all->count, all->fallbacks, all->refilled, all->drained);
 	line_add(&line, "%" PRIu64 " stalls of %s or more waited ", all->stalls,
-		 text_duration(time, view->threshold));
+		 text_duration(time, view->plan->threshold));
 	line_add_ms(&line, 0, all->waited);
 	line_add(&line, " ms");
 	line_put(&line, writer);
@@ -171,16 +171,17 @@ static void put_processes(struct writer *writer, const struct account_view *view
 	put_more(writer, tables->nr_processes, rows, "processes");
 }
 
-void account_text(struct writer *writer, const struct account_view *view)
+void account_text(struct writer *writer, const struct summary_view *view,
+		  const struct account_tables *tables)
 {
 	writer_put(writer, "\n", 1);
-	put_sites(writer, view);
+	put_sites(writer, view, tables);
 	writer_put(writer, "\n", 1);
-	put_processes(writer, view);
-	if (view->lost || view->is_loss_unknown)
+	put_processes(writer, view, tables);
+	if (view->lost || view->lost_times)
 		line_write(writer, "incomplete: records were lost, and so may be stalls");
-	if (view->tables->unreadable)
+	if (tables->unreadable)
 		line_write(writer,
 			   "incomplete: %" PRIu64 " rows of the kernel's text cannot be read",
-			   view->tables->unreadable);
+			   tables->unreadable);
 }

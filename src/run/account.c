@@ -68,27 +68,13 @@ static int read_tables(struct counting *counting)
 
 /* Returns 0 or -errno of the writer. */
 static int print_tables(struct counting *counting, const struct summary_view *view,
-			struct writer *writer, const char *form, bool is_interval)
+			struct writer *writer, const char *form)
 {
-	const struct options *options = counting->tracing.run->options;
 	struct account_tables tables;
-	struct account_view shown = {
-		.tables = &tables,
-		.sort = options->sort,
-		.top = options->top,
-		.is_interval = is_interval,
-		.threshold = counting->tracing.plan->threshold,
-	};
-	int ret = account_tables(counting->account, is_interval, options->sort, &tables);
+	int ret =
+		account_tables(counting->account, view->is_interval, view->options->sort, &tables);
 
-	if (ret)
-		return ret;
-	shown.ts = view->ts;
-	shown.realtime = resolver_realtime(view->resolver, view->ts);
-	shown.duration = view->ts > view->since ? view->ts - view->since : 0;
-	shown.lost = view->lost;
-	shown.is_loss_unknown = view->lost_times;
-	return account_print(writer, form, &shown);
+	return ret ? ret : account_print(writer, form, view, &tables);
 }
 
 /* The pipeline's output takes stalls, and prints the tables of the whole run in place of a summary. */
@@ -103,8 +89,7 @@ static int take_account_stall(struct output *output, const struct named_stall *n
 
 static int put_account_summary(struct output *output, const struct summary_view *view)
 {
-	return print_tables(output->form, view, output->setup.writer, output->setup.options->format,
-			    false);
+	return print_tables(output->form, view, output->setup.writer, view->options->format);
 }
 
 static const struct output_ops account_output = {
@@ -120,7 +105,7 @@ static int print_tables_to_stderr(struct counting *counting, const char *form)
 	int ret;
 
 	pipeline_view(counting->tracing.pipeline, &view);
-	ret = writer ? print_tables(counting, &view, writer, form, false) : -ENOMEM;
+	ret = writer ? print_tables(counting, &view, writer, form) : -ENOMEM;
 	writer_free(writer);
 	return ret;
 }
@@ -134,9 +119,10 @@ static int print_interval(struct counting *counting)
 	pipeline_view(counting->tracing.pipeline, &view);
 	before = view;
 	summary_view_since(&view, &counting->interval_before);
+	view.is_interval = true;
 	if (view.ts > counting->interval_before.ts)
 		ret = print_tables(counting, &view, counting->tracing.run->output,
-				   counting->tracing.run->options->format, true);
+				   view.options->format);
 	account_begin_interval(counting->account);
 	counting->interval_before = before;
 	return ret;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/account/account.h"
+#include "fake_resolver.h"
 #include "unit_test.h"
 #include "written_text.h"
 
 #define MS 1000000ull
 
 static struct account_tables made;
-static struct account_view view;
+static const struct plan plan = { .threshold = MS };
+static struct options options;
+static struct resolver resolver;
+static struct summary_view view;
 
 static struct account_site sites[] = {
 	{ 0xffffffff81000010, "alloc_pipe_info+0x5c", NULL, 10, 1000, 2048 },
@@ -24,11 +28,13 @@ static struct account_process processes[] = {
 
 static int set_up(void **state)
 {
-	view = (struct account_view){ .tables = &made,
+	options.sort = SORT_WASTED;
+	view = (struct summary_view){ .options = &options,
+				      .plan = &plan,
+				      .resolver = &resolver,
 				      .top = 10,
-				      .threshold = MS,
-				      .ts = 1000 + 2000 * MS,
-				      .duration = 2000 * MS };
+				      .since = 1000,
+				      .ts = 1000 + 2000 * MS };
 	made = (struct account_tables){
 		.sites = sites,
 		.nr_sites = COUNT(sites),
@@ -51,7 +57,7 @@ static const char *shown(const char *form)
 {
 	struct writer *writer = begin_text();
 
-	assert_int_equal(account_print(writer, form, &view), 0);
+	assert_int_equal(account_print(writer, form, &view, &made), 0);
 	return end_text(writer);
 }
 
@@ -150,7 +156,7 @@ TEST(test_lost_records)
 	text_has(shown("text"), "incomplete: records were lost, and so may be stalls\n");
 	text_has(shown("json"), "\"lost_records\":7,");
 	view.lost = 0;
-	view.is_loss_unknown = true;
+	view.lost_times = 1;
 	text_has(shown("text"), "incomplete: records were lost, and so may be stalls\n");
 	assert_null(strstr(shown("json"), "lost_records"));
 }
@@ -168,7 +174,7 @@ TEST(test_json)
 {
 	const char *text;
 
-	view.sort = SORT_COUNT;
+	options.sort = SORT_COUNT;
 	view.top = 1; /* is not of JSON */
 	text = shown("json");
 	assert_int_equal(count_in(text, "\n"), 1);
@@ -196,15 +202,15 @@ TEST(test_json)
 
 TEST(test_folded)
 {
-	view.sort = SORT_WASTED;
+	options.sort = SORT_WASTED;
 	/* g wastes nothing; a semicolon would end a frame */
 	assert_string_equal(shown("folded"),
 			    "kmalloc;alloc_pipe_info+0x5c 1048\n"
 			    "kmem_cache_alloc;odd:\\x0a\"cache;f+0x1 [a\"b:c] 100\n");
-	view.sort = SORT_ALLOCATED;
+	options.sort = SORT_ALLOCATED;
 	text_has(shown("folded"), "kmalloc;alloc_pipe_info+0x5c 2048\n");
 	text_has(shown("folded"), "\nkmem_cache_alloc;g+0x1 64\n");
-	view.sort = SORT_COUNT;
+	options.sort = SORT_COUNT;
 	text_has(shown("folded"), "kmalloc;alloc_pipe_info+0x5c 10\n");
 	text_has(shown("folded"), "\nkmem_cache_alloc;g+0x1 1\n");
 }

@@ -7,8 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "allocfilt/base/writer.h"
-#include "allocfilt/stall/stall.h"
+#include "allocfilt/output/view.h"
 
 /*
  * An account: who takes memory from the kernel, and what is wasted. The kernel counts by itself, in
@@ -111,30 +110,18 @@ void account_begin_interval(struct account *account);
 int account_tables(struct account *account, bool interval, enum account_sort sort,
 		   struct account_tables *ret_tables);
 
-/* The data that a form of an account shows. */
-struct account_view {
-	const struct account_tables *tables;
-	enum account_sort sort; /* that of the tables */
-	unsigned int top;	/* rows of each table in text */
-	bool is_interval;	/* the tables are of an interval */
-	uint64_t ts;		/* ns, trace clock */
-	uint64_t realtime;	/* ns since the epoch at ts; 0: not known */
-	uint64_t duration;	/* ns */
-	uint64_t threshold;	/* ns: shorter stalls are not counted */
-	uint64_t lost;		/* records */
-	bool is_loss_unknown; /* the number of lost records is higher: the kernel does not always tell it */
-};
-
 /** account_form_names - the names for -f, terminated by NULL; the first is the default */
 const char *const *account_form_names(void);
 
 /**
  * account_print - write the tables in a form, and flush it
  * @form: one of account_form_names(): "text" for people, a blank line first; "json", a line; "folded",
- *	a line for each call site, with what @view->sort names
+ *	a line for each call site, with what option sort names
+ * @view: of the run, or of the interval that the tables are of
  *
  * Returns 0 or -errno of the writer.
  */
-int account_print(struct writer *writer, const char *form, const struct account_view *view);
+int account_print(struct writer *writer, const char *form, const struct summary_view *view,
+		  const struct account_tables *tables);
 
 #endif
