@@ -59,7 +59,6 @@ void account_stall(struct account *account, const struct named_stall *named)
 	if (!link) {
 		link = hash_insert(&account->waiters, (uint64_t)pid);
 		waiter = container_of(link, struct waiter, hash);
-		waiter->pid = pid;
 		waiter->stalls = 0;
 		waiter->waited = 0;
 	}
@@ -142,7 +141,7 @@ static int add_waiters(struct account *account, struct account_tables *tables, u
 	TAILQ_FOREACH(link, &account->waiters.used, use) {
 		const struct waiter *waiter = container_of(link, struct waiter, hash);
 		const struct account_process process = {
-			.pid = family_process(&account->family, waiter->pid, ts),
+			.pid = family_process(&account->family, (int)link->key, ts),
 			.stalls = waiter->stalls,
 			.waited = waiter->waited,
 		};

@@ -11,7 +11,6 @@
 /* A process with stalls; it is never dropped. */
 struct waiter {
 	struct hash_link hash; /* by pid */
-	int pid;
 	uint64_t stalls;
 	uint64_t waited; /* ns */
 };
