@@ -73,18 +73,17 @@ static int set_idle(struct live *live, bool idle)
 /* The buffers hold what is recorded meanwhile. Returns 0, or -errno of a file. */
 static int next_segment(struct live *live)
 {
-	const char *dir = session_dir(live->tracing.session);
 	struct data_source *source = &live->tracing.source;
 	const struct memory_pressure before = source->pressure_before;
 	int ret;
 
 	memory_pressure_read(live->pressure, &source->pressure_after);
-	ret = recorder_end_segment(live->recorder, dir, live->tracing.buffers);
+	ret = recorder_end_segment(live->recorder);
 	if (ret)
 		return ret;
 	source->pressure_before = source->pressure_after;
 	source->pressure_after.known = false;
-	ret = recorder_begin_segment(live->recorder, dir, live->tracing.buffers);
+	ret = recorder_begin_segment(live->recorder);
 	if (ret) {
 		source->pressure_before = before;
 		return ret;
@@ -98,7 +97,7 @@ static int next_segment(struct live *live)
 static int read_buffers(void *context, uint64_t now)
 {
 	struct live *live = context;
-	int64_t got = live->recorder ? recorder_drain(live->recorder, live->tracing.buffers) :
+	int64_t got = live->recorder ? recorder_drain(live->recorder) :
 				       pipeline_read_all(live->tracing.pipeline);
 	bool idle;
 	int ret = got < 0 ? (int)got : writer_flush(live->tracing.run->output);
@@ -169,7 +168,7 @@ static int each_second(struct live *live, uint64_t now)
 	if (ret)
 		return ret;
 	if (live->recorder)
-		ret = recorder_second(live->recorder, live->tracing.buffers, now);
+		ret = recorder_second(live->recorder, now);
 	/* The order of an allocation is known from events. */
 	if (live->tracing.pipeline && options->max_cpu && !options->min_order)
 		guard_second(&live->guard, live->tracing.plan, options->max_cpu, now,
@@ -439,11 +438,8 @@ static int begin_tracing(struct live *live)
 static int finish_recorder(struct live *live, int error)
 {
 	struct failure failure = { 0 };
-	int ret = error ? error :
-			  recorder_drain_rest(live->recorder, live->tracing.buffers,
-					      tracing_rest(&live->tracing));
-	int end = recorder_finish(live->recorder, session_dir(live->tracing.session),
-				  live->tracing.buffers, &failure);
+	int ret = error ? error : recorder_drain_rest(live->recorder, tracing_rest(&live->tracing));
+	int end = recorder_finish(live->recorder, &failure);
 
 	if (ret)
 		return failure_set(live->tracing.failure, EXIT_STATUS_RUN_TIME, -ret, "-w %s: %m",

@@ -27,6 +27,8 @@ struct recorder {
 	const struct plan *plan;
 	const struct data_source *source;
 	const struct probe *probe;
+	const char *dir; /* session_dir(), from recorder_describe() on, as are these */
+	struct cpu_buffers *buffers;
 	char *parts; /* the capture from which -w FILE.dat is made; NULL: a directory */
 	struct capture_writer *writer;
 	struct task_cache *tasks;
@@ -39,7 +41,6 @@ struct recorder {
 	unsigned int first_segment; /* of those that were kept */
 	uint64_t bytes_before;	    /* of data, when this segment began */
 	uint64_t modules;	    /* modules_hash() when this segment began */
-	bool described;		    /* was recorder_describe() called? */
 	char *mounts;		    /* mountinfo at the start */
 	time_t date;		    /* when the recording, or this segment, began */
 	uint64_t seen_at;	    /* ns: when tasks were seen last */
@@ -232,9 +233,9 @@ static uint64_t lost_by(const struct recorder *recorder, int cpu)
 }
 
 /* Returns the kernel's counts of each CPU since the start, to be freed with free(). */
-static struct capture_counts *counts_of(const struct recorder *recorder,
-					const struct cpu_buffers *buffers)
+static struct capture_counts *counts_of(const struct recorder *recorder)
 {
+	const struct cpu_buffers *buffers = recorder->buffers;
 	struct capture_counts *counts = calloc(cpu_buffers_count(buffers), sizeof(*counts));
 
 	for (int i = 0; counts && i < cpu_buffers_count(buffers); i++) {
@@ -275,7 +276,7 @@ static void probe_lines(char *text, size_t size, const struct probe *probe, cons
 }
 
 /* The counts of the present segment. */
-static int write_description(struct recorder *recorder, const struct cpu_buffers *buffers)
+static int write_description(struct recorder *recorder)
 {
 	char probe[sizeof(recorder->probe->definition) + 384];
 	struct capture_description description = {
@@ -285,12 +286,12 @@ static int write_description(struct recorder *recorder, const struct cpu_buffers
 		.date = recorder->date,
 		.probe = probe,
 	};
-	struct capture_counts *counts = counts_of(recorder, buffers);
+	struct capture_counts *counts = counts_of(recorder);
 	int ret;
 
 	if (!counts)
 		return -ENOMEM;
-	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
+	for (int i = 0; i < cpu_buffers_count(recorder->buffers); i++) {
 		const struct capture_counts *before = &recorder->before[i];
 
 		counts[i].lost -= before->lost;
@@ -351,18 +352,17 @@ static int write_tasks(struct recorder *recorder)
 	return ret ? ret : other;
 }
 
-static int write_before_data(struct recorder *recorder, const char *dir,
-			     const struct cpu_buffers *buffers)
+static int write_before_data(struct recorder *recorder)
 {
 	const struct {
 		const char *dir, *name;
 	} files[] = {
 		{ recorder->kernel->dir, "events/header_event" },
 		{ recorder->kernel->dir, "tracing_thresh" },
-		{ dir, "events/header_page" },
-		{ dir, "set_ftrace_filter" },
-		{ dir, "trace_clock" },
-		{ dir, "current_tracer" },
+		{ recorder->dir, "events/header_page" },
+		{ recorder->dir, "set_ftrace_filter" },
+		{ recorder->dir, "trace_clock" },
+		{ recorder->dir, "current_tracer" },
 		{ "/proc", "kallsyms" },
 	};
 	int ret = 0;
@@ -380,15 +380,15 @@ static int write_before_data(struct recorder *recorder, const char *dir,
 	/* The tasks that earlier segments have seen; the first segment has none. */
 	if (!ret)
 		ret = write_tasks(recorder);
-	return ret ? ret : write_description(recorder, buffers);
+	return ret ? ret : write_description(recorder);
 }
 
-static int describe(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers)
+static int describe(struct recorder *recorder)
 {
-	int ret = write_before_data(recorder, dir, buffers);
+	int ret = write_before_data(recorder);
 
-	for (int i = 0; !ret && i < cpu_buffers_count(buffers); i++)
-		ret = capture_add_cpu(recorder->writer, cpu_buffers_cpu(buffers, i));
+	for (int i = 0; !ret && i < cpu_buffers_count(recorder->buffers); i++)
+		ret = capture_add_cpu(recorder->writer, cpu_buffers_cpu(recorder->buffers, i));
 	return ret;
 }
 
@@ -401,11 +401,10 @@ static uint64_t read_modules(void)
 	return hash;
 }
 
-int recorder_begin_segment(struct recorder *recorder, const char *dir,
-			   const struct cpu_buffers *buffers)
+int recorder_begin_segment(struct recorder *recorder)
 {
 	unsigned int last = capture_segment(recorder->writer), keep = recorder->options->keep;
-	struct capture_counts *now = counts_of(recorder, buffers), *before = recorder->before;
+	struct capture_counts *now = counts_of(recorder), *before = recorder->before;
 	uint64_t modules = read_modules();
 	time_t date = recorder->date;
 	int ret;
@@ -421,7 +420,7 @@ int recorder_begin_segment(struct recorder *recorder, const char *dir,
 	if (!ret) {
 		recorder->before = now;
 		recorder->date = time(NULL);
-		ret = capture_settle_segment(recorder->writer, describe(recorder, dir, buffers));
+		ret = capture_settle_segment(recorder->writer, describe(recorder));
 	}
 	if (ret) {
 		recorder->before = before;
@@ -439,16 +438,17 @@ int recorder_describe(struct recorder *recorder, const char *dir, struct cpu_buf
 {
 	int ret;
 
-	recorder->described = true;
+	recorder->dir = dir;
+	recorder->buffers = buffers;
 	ret = capture_set_layout(recorder->writer, &recorder->source->layout, recorder->pipeline);
 	if (!ret && recorder->pipeline) {
 		pipeline_read_buffers(recorder->pipeline, buffers, recorder->writer);
 		resolver_read_symbols(pipeline_resolver(recorder->pipeline));
 	}
 	if (!ret && recorder->options->max_size) {
-		ret = recorder_begin_segment(recorder, dir, buffers);
+		ret = recorder_begin_segment(recorder);
 	} else if (!ret) {
-		ret = describe(recorder, dir, buffers);
+		ret = describe(recorder);
 		capture_sync_all(recorder->writer);
 	}
 	if (!ret)
@@ -463,8 +463,9 @@ bool recorder_segment_is_full(const struct recorder *recorder)
 	return max_size && capture_bytes(recorder->writer) - recorder->bytes_before >= max_size;
 }
 
-static int64_t drain(struct recorder *recorder, const struct cpu_buffers *buffers)
+static int64_t drain(struct recorder *recorder)
 {
+	const struct cpu_buffers *buffers = recorder->buffers;
 	int64_t bytes = 0;
 
 	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
@@ -482,25 +483,26 @@ static int64_t drain(struct recorder *recorder, const struct cpu_buffers *buffer
 	return bytes;
 }
 
-int64_t recorder_drain(struct recorder *recorder, const struct cpu_buffers *buffers)
+int64_t recorder_drain(struct recorder *recorder)
 {
 	int pages;
 
 	if (!recorder->pipeline)
-		return drain(recorder, buffers);
+		return drain(recorder);
 	pages = pipeline_read_all(recorder->pipeline);
 	return pages < 0 ? pages : pages * (int64_t)recorder->source->layout.size;
 }
 
-int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buffers, uint64_t rest)
+int recorder_drain_rest(struct recorder *recorder, uint64_t rest)
 {
+	const struct cpu_buffers *buffers = recorder->buffers;
 	uint64_t page = recorder->source->layout.size, pages = 0;
 	int64_t bytes = capture_flush(recorder->writer);
 
 	if (bytes)
 		return (int)bytes;
 	do {
-		bytes = drain(recorder, buffers);
+		bytes = drain(recorder);
 		pages += bytes > 0 ? (uint64_t)bytes / page : 0;
 	} while (bytes > 0 && pages < rest);
 	for (int i = 0; bytes >= 0 && i < cpu_buffers_count(buffers); i++) {
@@ -533,8 +535,10 @@ static void see_tasks(struct recorder *recorder)
 
 /* ---- losses ---- */
 
-static void count_losses(struct recorder *recorder, const struct cpu_buffers *buffers)
+static void count_losses(struct recorder *recorder)
 {
+	const struct cpu_buffers *buffers = recorder->buffers;
+
 	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
 		int cpu = cpu_buffers_cpu(buffers, i);
 		uint64_t lost = cpu_buffers_records(buffers, i, CPU_LOST);
@@ -547,13 +551,13 @@ static void count_losses(struct recorder *recorder, const struct cpu_buffers *bu
 
 /* ---- once a second ---- */
 
-int recorder_second(struct recorder *recorder, const struct cpu_buffers *buffers, uint64_t now)
+int recorder_second(struct recorder *recorder, uint64_t now)
 {
 	int ret = 0;
 
 	recorder->seen_at = now;
 	task_cache_see_saved(recorder->tasks, now);
-	count_losses(recorder, buffers);
+	count_losses(recorder);
 	losses_report(recorder->losses, now);
 	if (now >= recorder->next_names) {
 		recorder->next_names = now + NAMES_INTERVAL;
@@ -570,16 +574,16 @@ int recorder_second(struct recorder *recorder, const struct cpu_buffers *buffers
 
 /* ---- the end ---- */
 
-static int write_stats(struct recorder *recorder, const char *dir,
-		       const struct cpu_buffers *buffers)
+static int write_stats(struct recorder *recorder)
 {
 	int ret = 0;
 
-	for (int i = 0; !ret && i < cpu_buffers_count(buffers); i++) {
+	for (int i = 0; !ret && i < cpu_buffers_count(recorder->buffers); i++) {
 		char name[64];
 
-		snprintf(name, sizeof(name), "per_cpu/cpu%d/stats", cpu_buffers_cpu(buffers, i));
-		ret = copy_if_present(recorder, dir, name);
+		snprintf(name, sizeof(name), "per_cpu/cpu%d/stats",
+			 cpu_buffers_cpu(recorder->buffers, i));
+		ret = copy_if_present(recorder, recorder->dir, name);
 	}
 	return ret;
 }
@@ -590,14 +594,14 @@ static int first_error(int before, int now)
 }
 
 /* On a full disk go on: a later file may be small enough. */
-static int write_end(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers)
+static int write_end(struct recorder *recorder)
 {
 	int ret;
 
-	count_losses(recorder, buffers);
+	count_losses(recorder);
 	ret = capture_flush(recorder->writer);
-	ret = first_error(ret, write_stats(recorder, dir, buffers));
-	ret = first_error(ret, write_description(recorder, buffers));
+	ret = first_error(ret, write_stats(recorder));
+	ret = first_error(ret, write_description(recorder));
 	ret = first_error(ret, write_mounts(recorder));
 	ret = first_error(ret, write_tasks(recorder));
 	ret = first_error(ret, write_cgroups(recorder, CGROUPS_NOW));
@@ -610,22 +614,22 @@ static int write_end(struct recorder *recorder, const char *dir, const struct cp
  * segment, and records that the kernel adds to it come as a page of their own. With --until such
  * pages are read all the time.
  */
-int recorder_end_segment(struct recorder *recorder, const char *dir, struct cpu_buffers *buffers)
+int recorder_end_segment(struct recorder *recorder)
 {
+	const struct cpu_buffers *buffers = recorder->buffers;
 	int64_t bytes;
 	int ret;
 
 	see_tasks(recorder);
-	bytes = recorder_drain(recorder, buffers);
+	bytes = recorder_drain(recorder);
 	for (int i = 0; bytes >= 0 && !recorder->pipeline && i < cpu_buffers_count(buffers); i++)
 		bytes = capture_drain_rest(recorder->writer, cpu_buffers_cpu(buffers, i),
 					   cpu_buffers_fd(buffers, i));
-	ret = write_end(recorder, dir, buffers);
+	ret = write_end(recorder);
 	return bytes < 0 ? (int)bytes : ret;
 }
 
-int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers,
-		    struct failure *failure)
+int recorder_finish(struct recorder *recorder, struct failure *failure)
 {
 	unsigned int last = capture_segment(recorder->writer);
 	char segments[64] = "";
@@ -633,7 +637,7 @@ int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu
 	int ret;
 
 	see_tasks(recorder);
-	ret = write_end(recorder, dir, buffers);
+	ret = write_end(recorder);
 	if (recorder->pipeline)
 		pipeline_log_flaws(recorder->pipeline);
 	lost = losses_total(recorder->losses, &unknown);
@@ -653,7 +657,7 @@ int recorder_close(struct recorder *recorder, int error, struct signals *signals
 	struct failure end = { 0 };
 	int ret;
 
-	if (!recorder->described)
+	if (!recorder->buffers)
 		return error;
 	ret = capture_synced(recorder->writer, true);
 	if (ret)

@@ -31,7 +31,7 @@ void recorder_free(struct recorder *recorder);
 
 /**
  * recorder_describe - write formats, filters, clock, symbols and `capture`, and sync them
- * @buffers: of the session, whose set-up is complete
+ * @buffers: of the session, whose set-up is complete; used up to recorder_finish(), as is @dir
  * @dir: session_dir()
  *
  * Returns 0, or -errno with @failure (status 1).
@@ -51,21 +51,20 @@ bool recorder_segment_is_full(const struct recorder *recorder);
  *
  * Returns 0, or -errno of a file.
  */
-int recorder_end_segment(struct recorder *recorder, const char *dir, struct cpu_buffers *buffers);
+int recorder_end_segment(struct recorder *recorder);
 
 /**
  * recorder_begin_segment - begin the next one, and remove the oldest (--keep)
  *
  * Returns 0, or -errno of a file, and the present one goes on.
  */
-int recorder_begin_segment(struct recorder *recorder, const char *dir,
-			   const struct cpu_buffers *buffers);
+int recorder_begin_segment(struct recorder *recorder);
 
 /** recorder_begin_pressure - read the pressure of all cgroups: the recording, or a segment, begins */
 void recorder_begin_pressure(struct recorder *recorder);
 
 /** recorder_drain - move full pages to the files; returns bytes, or -errno of a file */
-int64_t recorder_drain(struct recorder *recorder, const struct cpu_buffers *buffers);
+int64_t recorder_drain(struct recorder *recorder);
 
 /** recorder_has_seen_stall - was there a stall of --until? Says whose it was */
 bool recorder_has_seen_stall(struct recorder *recorder);
@@ -74,8 +73,7 @@ bool recorder_has_seen_stall(struct recorder *recorder);
  * recorder_drain_rest - move all pages, also partly filled ones; 0, or -errno of a file
  * @rest: tracing_rest()
  */
-int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buffers,
-			uint64_t rest);
+int recorder_drain_rest(struct recorder *recorder, uint64_t rest);
 
 /**
  * recorder_second - once a second: see tasks before they exit, warn of losses, write names now and
@@ -83,16 +81,15 @@ int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buf
  *
  * Waits for no disk, unless the kernel refuses io_setup(2). Returns 0, or -errno of a file.
  */
-int recorder_second(struct recorder *recorder, const struct cpu_buffers *buffers, uint64_t now);
+int recorder_second(struct recorder *recorder, uint64_t now);
 
 /**
  * recorder_finish - write the files that are complete only at the end: tasks, mounts, cgroups, losses
  *
- * Works also after tracing was taken away, if @dir still exists (stats). Logs the bytes recorded
+ * Works also after tracing was taken away, if the directory still exists (stats). Logs the bytes recorded
  * and the records lost by each CPU. Returns 0 or -errno with @failure (status 1).
  */
-int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers,
-		    struct failure *failure);
+int recorder_finish(struct recorder *recorder, struct failure *failure);
 
 /**
  * recorder_close - once tracing is restored: wait until all is on the disk, make FILE.dat
