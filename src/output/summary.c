@@ -13,7 +13,7 @@
 
 #define STARS		 40  /* columns of a histogram's bar, as in bcc */
 #define SUPERBLOCKS_MAX	 20  /* lines under a shrinker; the others share one */
-#define SHORT_ROWS	 5   /* of each table in the short form, which has at most 40 lines */
+#define SHORT_ROWS	 4   /* of each table in the short form, which has at most 40 lines */
 #define TITLE_COLUMNS	 25  /* of the reasons, at least: those of the states */
 #define NAME_COLUMNS	 16  /* of the names of those who waited, at least */
 #define NAME_COLUMNS_MAX 40  /* a longer one moves the rest of its row */

@@ -45,13 +45,17 @@ static bool asks_for_thp(const struct named_stall *named)
 }
 
 /*
- * Where memory is short, direct reclaim for a block goes on without compaction: compaction_suitable(). Huge
- * pages that somebody reserves (vm.nr_hugepages) are larger, or have this flag where pages are large.
+ * Where memory itself is short, compaction does not begin: compaction_suitable(). Huge pages that somebody
+ * reserves (vm.nr_hugepages) are larger, or have this flag where pages are large.
  */
 static bool asks_for_block(const struct named_stall *named)
 {
-	return named->stall->phases.groups & BIT(PHASE_COMPACTION) && named->stall->order > 0 &&
-	       named->stall->order < 9 && !strstr(named->stall->gfp_names, "__GFP_RETRY_MAYFAIL");
+	const struct phases *phases = &named->stall->phases;
+
+	return 4 * phases_group(phases, PHASE_COMPACTION) >=
+		       phases_group(phases, PHASE_DIRECT_RECLAIM) &&
+	       named->stall->order > 0 && named->stall->order < 9 &&
+	       !strstr(named->stall->gfp_names, "__GFP_RETRY_MAYFAIL");
 }
 
 /* At priority 0 reclaim goes through all pages in one round. */

@@ -24,7 +24,7 @@ use Waits;
 my ($json_file, $text_file, $trace_file) = @ARGV;
 die "usage: summary.pl JSON TEXT [TRACE.TXT]\n" unless defined $text_file;
 
-use constant { MOST_LINES => 40, MOST_COLUMNS => 110, ROWS => 5 };
+use constant { MOST_LINES => 40, MOST_COLUMNS => 110, ROWS => 4 };
 
 # Is the text a number of ms that stands for ns, with two digits that count from 0.1 ms on?
 sub is_ms {

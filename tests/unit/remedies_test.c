@@ -29,7 +29,7 @@ struct made {
 	uint64_t shrinker;	    /* its callback */
 	bool incomplete;
 	const char *name;
-	bool compacts; /* and this takes no time */
+	uint64_t compacts; /* ns */
 };
 
 static void count(struct made made, uint64_t ns)
@@ -59,9 +59,8 @@ static void count(struct made made, uint64_t ns)
 	};
 
 	snprintf(info.cgroup, sizeof(info.cgroup), "%s", made.cgroup ? made.cgroup : "");
-	phases_spend(&stall.phases, made.group, made.part, made.state, ns);
-	if (made.compacts)
-		phases_spend(&stall.phases, PHASE_COMPACTION, PART_ITSELF, made.state, 0);
+	phases_spend(&stall.phases, made.group, made.part, made.state, ns - made.compacts);
+	phases_spend(&stall.phases, PHASE_COMPACTION, PART_ITSELF, made.state, made.compacts);
 	remedies_stall(&remedies, &named);
 }
 
@@ -127,11 +126,11 @@ static const struct {
 	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, 3, "GFP_KERNEL" }, "fragmentation" },
 	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, 5, "GFP_HIGHUSER|__GFP_RETRY_MAYFAIL" },
 	  "nothing" },
-	{ { PHASE_DIRECT_RECLAIM, PART_ITSELF, UNKNOWN, 2, "GFP_KERNEL", .compacts = true },
+	{ { PHASE_DIRECT_RECLAIM, PART_ITSELF, UNKNOWN, 2, "GFP_KERNEL", .compacts = 20 },
 	  "fragmentation" },
+	{ { PHASE_DIRECT_RECLAIM, PART_ITSELF, UNKNOWN, 2, "GFP_KERNEL", .compacts = 19 },
+	  "direct_reclaim" },
 	{ { PHASE_DIRECT_RECLAIM, PART_ITSELF, UNKNOWN, 2, "GFP_KERNEL" }, "direct_reclaim" },
-	{ { PHASE_MEMCG_RECLAIM, PART_ITSELF, UNKNOWN, 2, "GFP_KERNEL", .compacts = true },
-	  "limit" },
 	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, -1 }, "nothing" },
 	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, 0 }, "nothing" },
 	{ { PHASE_MEMCG_RECLAIM, PART_ITSELF, UNKNOWN, .scanned = 8013, .reclaimed = 57, AT(0) },
