@@ -45,7 +45,7 @@ static int permission_denied(struct failure *failure, const char *what, int erro
 
 	if (error == EPERM && !file_read(NULL, "/sys/kernel/security/lockdown", &text, NULL)) {
 		/* "none [integrity] confidentiality" */
-		mode = setting_kinds[SETTING_WORD].parse(text);
+		mode = setting_parse(SETTING_WORD, text);
 		free(text);
 	}
 	if (mode && strcmp(mode, "none"))

@@ -37,41 +37,14 @@ static char *trimmed_value(const char *start, const char *ends)
 	return strndup(start, length);
 }
 
-static char *parse_plain(const char *text)
-{
-	return trimmed_value(text, "");
-}
-
-static char *parse_bracketed(const char *text)
-{
-	const char *bracket = strchr(text, '[');
-
-	return bracket ? trimmed_value(bracket + 1, "]") : trimmed_value(text, "");
-}
-
-static char *parse_buffer_size(const char *text)
-{
-	static const char expanded[] = "expanded:";
-	const char *size = strstr(text, expanded);
-
-	return size ? trimmed_value(size + strlen(expanded), ")") : trimmed_value(text, "");
-}
-
-static char *parse_enable(const char *text)
-{
-	return trimmed_value(text, "*");
-}
-
-static char *parse_mask(const char *text)
+/* Leading zeros depend on the kernel's configuration. */
+static const char *without_zeros(const char *text)
 {
 	const char *start = text + strspn(text, "0,");
 
-	if (start > text && !isxdigit((unsigned char)*start))
-		start--;
-	return trimmed_value(start, "");
+	return start > text && !isxdigit((unsigned char)*start) ? start - 1 : start;
 }
 
-/* @keep: may shorten a line; false: the line is no entry; NULL: all lines are. */
 static char *kept_lines(const char *text, bool (*keep)(char *line))
 {
 	char *copy = strdup(text), *value = calloc(1, strlen(text) + 2), *end = value, *save;
@@ -105,21 +78,6 @@ static bool keep_pid(char *line)
 	return isdigit((unsigned char)*line);
 }
 
-static char *parse_lines(const char *text)
-{
-	return kept_lines(text, NULL);
-}
-
-static char *parse_function_list(const char *text)
-{
-	return kept_lines(text, keep_function);
-}
-
-static char *parse_task_list(const char *text)
-{
-	return kept_lines(text, keep_pid);
-}
-
 /* The line that begins so in the text of an event's trigger file; NULL: there is none. */
 static const char *trigger_line(const char *text, const char *start)
 {
@@ -132,14 +90,18 @@ static const char *trigger_line(const char *text, const char *start)
 	return text;
 }
 
-static char *parse_stacktrace(const char *text)
+char *setting_parse(enum setting_kind kind, const char *text)
 {
-	return strdup(trigger_line(text, "stacktrace:") ? SETTING_PRESENT : SETTING_ABSENT);
-}
+	const struct setting_ops *ops = &setting_kinds[kind];
+	const char *start = ops->begin ? strstr(text, ops->begin) : NULL;
 
-static char *parse_histogram(const char *text)
-{
-	return strdup(trigger_line(text, OUR_HISTOGRAM) ? SETTING_PRESENT : SETTING_ABSENT);
+	if (ops->trigger)
+		return strdup(trigger_line(text, ops->trigger) ? SETTING_PRESENT : SETTING_ABSENT);
+	if (ops->lines)
+		return kept_lines(text, ops->keep);
+	if (start)
+		return trimmed_value(start + strlen(ops->begin), ops->ends);
+	return trimmed_value(kind == SETTING_MASK ? without_zeros(text) : text, "");
 }
 
 /* ---- values: comparisons ---- */
@@ -289,8 +251,8 @@ static void drop_only_counted(struct tracefs_instance *top, const char *path, ch
 	*end = '\0';
 }
 
-static int read_setting(struct tracefs_instance *top, const char *path,
-			char *(*parse)(const char *text), char **ret_value)
+static int read_setting(struct tracefs_instance *top, enum setting_kind kind, const char *path,
+			char **ret_value)
 {
 	char *text;
 
@@ -299,7 +261,7 @@ static int read_setting(struct tracefs_instance *top, const char *path,
 	/* An empty file is NULL as well. */
 	if (!text && errno)
 		return -errno;
-	*ret_value = parse(text ? text : "");
+	*ret_value = setting_parse(kind, text ? text : "");
 	free(text);
 	return *ret_value ? 0 : -ENOMEM;
 }
@@ -312,7 +274,7 @@ static int read_directory(struct tracefs_instance *top, const char *path, char *
 
 static int read_events(struct tracefs_instance *top, const char *path, char **ret_value)
 {
-	int ret = read_setting(top, path, parse_lines, ret_value);
+	int ret = read_setting(top, SETTING_EVENTS, path, ret_value);
 
 	if (!ret)
 		drop_only_counted(top, path, *ret_value);
@@ -321,7 +283,7 @@ static int read_events(struct tracefs_instance *top, const char *path, char **re
 
 static int read_buffer_size(struct tracefs_instance *top, const char *path, char **ret_value)
 {
-	int ret = read_setting(top, path, parse_buffer_size, ret_value);
+	int ret = read_setting(top, SETTING_SIZE, path, ret_value);
 
 	if (ret || strcmp(*ret_value, "0"))
 		return ret;
@@ -335,7 +297,7 @@ int setting_read(struct tracefs_instance *top, enum setting_kind kind, const cha
 	const struct setting_ops *ops = &setting_kinds[kind];
 
 	return ops->read ? ops->read(top, path, ret_value) :
-			   read_setting(top, path, ops->parse, ret_value);
+			   read_setting(top, kind, path, ret_value);
 }
 
 /* ---- writing ---- */
@@ -512,8 +474,8 @@ static bool is_rest_of_list(const char *wrote, const char *now)
 }
 
 #define NUMBER_OPS    .same = same_numbers, .ours = kernel_has_word
-#define LIST_OPS      .same = same_lists, .part = is_part_of_lists, .write = write_list
 #define DIRECTORY_OPS .directory = true, .read = read_directory
+#define LIST_OPS      .lines = true, .same = same_lists, .part = is_part_of_lists, .write = write_list
 
 /*
  * "7 (expanded: 1408)" and 1408 are the same size but not the same buffer. On 5.10 and 6.1 a tracer
@@ -521,31 +483,32 @@ static bool is_rest_of_list(const char *wrote, const char *now)
  * grows by itself. So a size is always written. A list of threads is noted because it changes by itself.
  */
 const struct setting_ops setting_kinds[SETTING_KINDS] = {
-	[SETTING_WORD] = { .parse = parse_bracketed, .write = write_plain },
-	[SETTING_NUMBER] = { .parse = parse_plain, NUMBER_OPS, .write = write_plain },
-	[SETTING_SIZE] = { .parse = parse_buffer_size,
+	[SETTING_WORD] = { .begin = "[", .ends = "]", .write = write_plain },
+	[SETTING_NUMBER] = { NUMBER_OPS, .write = write_plain },
+	[SETTING_SIZE] = { .begin = "expanded:",
+			   .ends = ")",
 			   .read = read_buffer_size,
 			   NUMBER_OPS,
 			   .always = true,
 			   .accepted = is_rounded_size,
 			   .write = write_size },
-	[SETTING_LIST] = { .parse = parse_function_list, LIST_OPS },
-	[SETTING_EVENTS] = { .parse = parse_lines, .read = read_events, LIST_OPS },
-	[SETTING_PIDS] = { .parse = parse_task_list,
-			   LIST_OPS,
-			   .any = true,
-			   .ours = is_rest_of_list },
-	[SETTING_FILTER] = { .parse = parse_plain, .write = write_filter },
-	[SETTING_ENABLE] = { .parse = parse_enable, .ours = kernel_has_word, .write = write_plain },
-	[SETTING_TRACER] = { .parse = parse_plain, .write = write_plain },
+	[SETTING_LIST] = { .keep = keep_function, LIST_OPS },
+	[SETTING_EVENTS] = { .read = read_events, LIST_OPS },
+	[SETTING_PIDS] = { .keep = keep_pid, LIST_OPS, .any = true, .ours = is_rest_of_list },
+	[SETTING_FILTER] = { .write = write_filter },
+	[SETTING_ENABLE] = { .begin = "",
+			     .ends = "*",
+			     .ours = kernel_has_word,
+			     .write = write_plain },
+	[SETTING_TRACER] = { .write = write_plain },
 	[SETTING_INSTANCE] = { DIRECTORY_OPS, .write = write_instance },
 	[SETTING_PROBE] = { DIRECTORY_OPS, .write = write_probe },
-	[SETTING_TRIGGER] = { .parse = parse_stacktrace,
+	[SETTING_TRIGGER] = { .trigger = "stacktrace:",
 			      .ours = kernel_has_word,
 			      .write = write_stacktrace },
-	[SETTING_THREADS] = { .parse = parse_task_list, LIST_OPS, .any = true, .always = true },
-	[SETTING_MASK] = { .parse = parse_mask, .write = write_plain },
-	[SETTING_HISTOGRAM] = { .parse = parse_histogram,
+	[SETTING_THREADS] = { .keep = keep_pid, LIST_OPS, .any = true, .always = true },
+	[SETTING_MASK] = { .write = write_plain },
+	[SETTING_HISTOGRAM] = { .trigger = OUR_HISTOGRAM,
 				.ours = kernel_has_word,
 				.write = write_histogram },
 };

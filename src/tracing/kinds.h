@@ -48,7 +48,11 @@ struct setting_ops {
 	 * none may still be one
 	 */
 	bool any;
-	char *(*parse)(const char *text); /* the value in a file's text; free() it */
+	/* the value follows @begin in the file's text, up to one of @ends; else it is all of it */
+	const char *begin, *ends;
+	const char *trigger;	  /* begins the line of a trigger that is there or not */
+	bool lines;		  /* a list; its value has a newline after each entry */
+	bool (*keep)(char *line); /* may shorten a line; false: it is no entry; NULL: all are */
 	/* NULL: the file's text, parsed; see setting_read() */
 	int (*read)(struct tracefs_instance *top, const char *path, char **ret_value);
 	/* are two values the same? NULL: byte by byte */
@@ -74,6 +78,9 @@ extern const struct setting_ops setting_kinds[SETTING_KINDS];
  */
 int setting_read(struct tracefs_instance *top, enum setting_kind kind, const char *path,
 		 char **ret_value);
+
+/** setting_parse - the value in the text of a file; free() it; NULL: no memory */
+char *setting_parse(enum setting_kind kind, const char *text);
 
 /** setting_same, _accepted, _is_ours, _is_part - what the kind's operation says, or its default */
 bool setting_same(enum setting_kind kind, const char *one, const char *other);

@@ -67,8 +67,7 @@ static void put(const char *path, const uint8_t *data, size_t size)
 
 static void compare(const struct setting *setting)
 {
-	char *(*parse)(const char *text) = setting_kinds[setting->kind].parse;
-	char *value = parse ? parse(setting->found) : strdup(setting->found);
+	char *value = setting_parse(setting->kind, setting->found);
 
 	PROMISED(value);
 	setting_accepted(setting->kind, value, setting->wrote);

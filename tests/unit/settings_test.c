@@ -86,7 +86,7 @@ UNIT_TEST(test_parse)
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		char *value = setting_kinds[cases[i].kind].parse(cases[i].text);
+		char *value = setting_parse(cases[i].kind, cases[i].text);
 
 		assert_string_equal(value, cases[i].value);
 		free(value);
