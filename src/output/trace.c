@@ -148,17 +148,15 @@ static char *begin_line(const struct output *output, char *to, const struct reco
 	return add_columns(output, to, record);
 }
 
-/* @exit: NULL for an event */
-static void put_record(const struct output *output, const struct record *record,
-		       const struct record_window *exit)
+static void put_record(const struct output *output, const struct record *record)
 {
 	char *start = writer_room(output->setup.writer, LINE_ROOM), *at;
 
 	if (!start)
 		return;
 	at = begin_line(output, start, record);
-	if (exit)
-		at = add_exit(output, at, exit);
+	if (record->kind == RECORD_WINDOW)
+		at = add_exit(output, at, &record->window);
 	else
 		at = add_event_text(output, at, record);
 	end_line(output, start, at);
@@ -235,7 +233,7 @@ static void put_event_stack(const struct output *output, const struct record *re
 
 static void put_event(const struct output *output, const struct record *event)
 {
-	put_record(output, event, NULL);
+	put_record(output, event);
 	put_event_stack(output, event);
 }
 
@@ -250,10 +248,8 @@ static int trace_stall(struct output *output, const struct named_stall *named)
 			put_event(output, &window.begin);
 		while (stall_next_event(&window, &event))
 			put_event(output, &event);
-		if (!window.is_pair)
-			put_record(output, &window.exit, &window.exit.window);
-		else if (window.exit.raw_size)
-			put_record(output, &window.exit, NULL);
+		if (!window.is_pair || window.exit.raw_size)
+			put_record(output, &window.exit);
 	}
 	return writer_status(output->setup.writer);
 }
