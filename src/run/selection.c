@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "run/selection.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/base/base.h"
 #include "allocfilt/base/text.h"
 #include "allocfilt/stall/cause.h"
 
@@ -166,18 +164,11 @@ bool selection_is_background(const struct named_stall *named)
 {
 	const struct task_info *task = named->task_info;
 	const char *name = named->name;
-	static const char *const names[] = { "kswapd", "kcompactd" };
 
 	if (task_key_in_interrupt(named->stall->key) || *name != 'k' ||
 	    (task->pid ? !task->kernel_thread : task->ended))
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		size_t length = strlen(names[i]);
-
-		if (!strncmp(name, names[i], length) && isdigit((unsigned char)name[length]))
-			return true;
-	}
-	return false;
+	return matches("kswapd[0-9]*", name) || matches("kcompactd[0-9]*", name);
 }
 
 /*
