@@ -8,8 +8,6 @@
 #include "allocfilt/base/file.h"
 #include "allocfilt/output/metrics.h"
 
-#define ENDING ".prom" /* node_exporter ignores other files */
-
 struct metrics_file {
 	char *path;
 	struct writer *writer;
@@ -109,11 +107,4 @@ int metrics_file_write(struct metrics_file *file, const struct summary_view *vie
 bool metrics_file_changed(const struct metrics_file *file)
 {
 	return file->changed;
-}
-
-bool metrics_file_is_collected(const char *path)
-{
-	size_t length = strlen(path);
-
-	return length >= strlen(ENDING) && !strcmp(path + length - strlen(ENDING), ENDING);
 }

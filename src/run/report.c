@@ -2,6 +2,7 @@
 #include "run/report.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -69,7 +70,7 @@ int metrics_start(struct metrics_file **file, const struct options *options,
 {
 	const char *path = options->metrics;
 
-	if (!metrics_file_is_collected(path))
+	if (fnmatch("*.prom", path, 0))
 		log_warning("--metrics %s: node_exporter reads only files that end with .prom",
 			    path);
 	*file = metrics_file_new(path);

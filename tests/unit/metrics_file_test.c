@@ -132,13 +132,4 @@ UNIT_TEST(test_said_once)
 	metrics_file_free(file);
 }
 
-UNIT_TEST(test_collected)
-{
-	assert_true(metrics_file_is_collected("/var/lib/prometheus/node-exporter/allocfilt.prom"));
-	assert_true(metrics_file_is_collected("a.prom"));
-	assert_false(metrics_file_is_collected("a.prom.txt"));
-	assert_false(metrics_file_is_collected("dir.prom/a"));
-	assert_false(metrics_file_is_collected("a"));
-}
-
 UNIT_TEST_MAIN(make_test_directory, remove_test_directory)

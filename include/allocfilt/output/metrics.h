@@ -65,7 +65,4 @@ int metrics_file_write(struct metrics_file *file, const struct summary_view *vie
  */
 bool metrics_file_changed(const struct metrics_file *file);
 
-/** metrics_file_is_collected - does node_exporter read a file of this name (NAME.prom)? */
-bool metrics_file_is_collected(const char *path);
-
 #endif
