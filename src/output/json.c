@@ -608,22 +608,18 @@ void json_summary(struct writer *writer, const struct summary_view *view)
 
 /* ---- the run ---- */
 
-static void json_pids(struct json *json, const pid_t *pids)
-{
-	json_open(json, "pid", '[');
-	for (; *pids; pids++)
-		json_signed(json, NULL, *pids);
-	json_close(json, ']');
-}
-
 static void json_options(struct json *json, const struct output_setup *setup)
 {
 	struct set_option setting;
 	size_t place = 0;
 
 	json_open(json, "options", '{');
-	if (setup->pids)
-		json_pids(json, setup->pids);
+	if (setup->pids) {
+		json_open(json, "pid", '[');
+		for (const pid_t *pid = setup->pids; *pid; pid++)
+			json_signed(json, NULL, *pid);
+		json_close(json, ']');
+	}
 	while (options_next_set(setup->options, &place, &setting)) {
 		switch (setting.kind) {
 		case KEY_QUANTITY:
