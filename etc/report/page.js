@@ -185,7 +185,7 @@ const share_column = (whole) => ({
 
 /* ---- the finding ---- */
 
-const runner = (one) => one.idle ? "nobody (idle)" : name(one.tid ? `${one.task}-${one.tid}` : one.task);
+const runner = (one) => one.idle ? "nobody (waking up)" : name(one.tid ? `${one.task}-${one.tid}` : one.task);
 
 function what() {
 	const span = summary.duration_ns ? ` within ${duration(summary.duration_ns)}` : "";
@@ -193,9 +193,9 @@ function what() {
 	const stalls_of = `${plural(stalls.count, "stall")} of ${exactly(summary.report_ns)} or more${span}: `;
 
 	if (stalls.count === 1)
-		return [stalls_of, "a task waited ", el("b", duration(stalls.total_ns)), "."];
-	return [stalls_of, "tasks waited ", el("b", `${duration(stalls.total_ns)} together`),
-		`; the median is ${duration(stalls.p50_ns)}, the longest ${duration(stalls.max_ns)}.`];
+		return [stalls_of, "it took ", el("b", duration(stalls.total_ns)), ", waiting or running."];
+	return [stalls_of, "they took ", el("b", `${duration(stalls.total_ns)} together`),
+		`, waiting or running; the median is ${duration(stalls.p50_ns)}, the longest ${duration(stalls.max_ns)}.`];
 }
 
 function who() {
@@ -250,7 +250,7 @@ function figures() {
 
 	return stalls.count ? el("dl.figures",
 		one(el("data", { value: stalls.count }, number(stalls.count)), `${stalls.count === 1 ? "stall" : "stalls"} of ${exactly(summary.report_ns)} or more`),
-		one(figure(stalls.total_ns), "waited together"), one(figure(stalls.p50_ns), "median"),
+		one(figure(stalls.total_ns), "together"), one(figure(stalls.p50_ns), "median"),
 		one(figure(stalls.p99_ns), "99th percentile"), one(figure(stalls.max_ns), "longest")) : null;
 }
 

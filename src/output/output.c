@@ -239,7 +239,7 @@ bool stall_had_cpu(struct line *line, const struct stall *stall, enum text_rule 
 		const struct stall_slice *runner = &stall->runners[shown];
 
 		left -= runner->ns;
-		line_add_escaped(line, runner->tid ? runner->name : "nobody (idle)", rule);
+		line_add_escaped(line, runner->tid ? runner->name : "nobody (waking up)", rule);
 		if (runner->tid)
 			line_add(line, "-%d", runner->tid);
 		add_runner_ms(line, runner->ns, left ? ", " : "");

@@ -95,7 +95,7 @@ sub had_cpu_of {
 	my @runners = grep { $_->{total_ns} >= int($waited / 100) } @{$stall->{had_cpu}};
 	my @shown = @runners > 4 ? @runners[0 .. 3] : @runners;
 	my $others = @{$stall->{had_cpu}} - @shown;
-	my @text = map { [$_->{idle} ? 'nobody (idle)' : "$_->{task}-$_->{tid}", $_->{total_ns}] } @shown;
+	my @text = map { [$_->{idle} ? 'nobody (waking up)' : "$_->{task}-$_->{tid}", $_->{total_ns}] } @shown;
 
 	return if $waited < int($stall->{duration_ns} / 100);
 	push @text, ["$others other" . ($others == 1 ? '' : 's'), sum0(map { $_->{total_ns} } @{$stall->{had_cpu}}) -

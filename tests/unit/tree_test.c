@@ -320,7 +320,7 @@ UNIT_TEST(test_off_cpu)
 		"1.000001 \033[1mworker-12\033[0m of server\\x1b-10 in \033[2m/a/é\033[0m, "
 		"\033[1m10.000 ms\033[0m, in write(2)\n"
 		"   cause: direct reclaim; waiting for a CPU 71 %\n"
-		"   had the CPU meanwhile: nginx-812 4.000 ms, nobody (idle) 2.000 ms,\n"
+		"   had the CPU meanwhile: nginx-812 4.000 ms, nobody (waking up) 2.000 ms,\n"
 		"      kworker/u8:3-266 0.500 ms, a\\x1b-13 0.200 ms, 2 others 0.100 ms,\n"
 		"      not recorded 0.300 ms\n"
 		"   alloc, from m.service\n"
