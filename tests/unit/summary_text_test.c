@@ -301,7 +301,7 @@ UNIT_TEST_WITH(test_short, set_up, tear_down)
 		"      Raise vm.watermark_scale_factor, limit what uses most memory (MemoryHigh=), or add "
 		"memory.\n"
 		"next: (16 %) The task ran in code that is not timed, or its host had the CPU.\n"
-		"      If perf shows clear_page, use fewer huge pages; if st is not 0, give the VM more "
+		"      If perf shows clear_page, use fewer huge pages; if st (steal) is not 0, give the VM more "
 		"CPU.\n");
 }
 
