@@ -165,7 +165,7 @@ static const struct {
 	    "Raise the unit's limit or add memory, so that its files fit, or protect it with MemoryLow=.",
 	    UNITS ", " CGROUPS),
 	ROW("oom", BIT(PHASE_OOM), ANY, ANY, NULL,
-	    "Reclaim did not free what was asked for, and the kernel looked for a process to kill.",
+	    "The OOM killer ran, because reclaim did not free what was asked for.",
 	    "Look at journalctl -k -g 'Killed process'.",
 	    "Limit the unit that grows (MemoryMax=), let systemd-oomd act earlier, or add memory.",
 	    UNITS ", systemd-oomd.service(8)"),

@@ -350,7 +350,7 @@ TEST(test_waits_of_units)
 		"b.service",
 		"b.service waited 0 us in 0 stalls of the last 1 s; 60 ms in 1 memory wait, "
 		"most of it memory.high; 60 ms of it in 1 shorter than a stall. The kernel slowed "
-		"a cgroup down, because it was above memory.high. Raise MemoryHigh= of the unit, "
+		"tasks down, because their cgroup was above its memory.high. Raise MemoryHigh= of the unit, "
 		"or have it use less memory.");
 	has_remedy("memory_high");
 	receive_unit(
