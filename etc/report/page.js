@@ -185,7 +185,8 @@ const share_column = (whole) => ({
 
 /* ---- the finding ---- */
 
-const runner = (one) => one.idle ? "nobody (waking up)" : name(one.tid ? `${one.task}-${one.tid}` : one.task);
+const runner = (one) => one.idle ? "nobody (waking up)" : [name(one.tid ? `${one.task}-${one.tid}` : one.task),
+	one.cgroup && one.cgroup !== "/" ? [" in ", unit_name(one.cgroup)] : null];
 
 function what() {
 	const span = summary.duration_ns ? ` within ${duration(summary.duration_ns)}` : "";

@@ -107,31 +107,36 @@ static void json_if(struct json *json, const char *key, bool is_so)
 		json_bool(json, key, true);
 }
 
-/* @tid: -1: there are several */
-static void json_runner(struct json *json, const char *name, int tid, bool idle, uint64_t ns)
-{
-	json_open(json, NULL, '{');
-	json_string(json, "task", name);
-	if (tid >= 0)
-		json_signed(json, "tid", tid);
-	json_if(json, "idle", idle);
-	json_number(json, "total_ns", ns);
-	json_close(json, '}');
-}
-
-void json_had_cpu(struct json *json, const struct stall_slice *runners, size_t count)
-{
-	json_open(json, "had_cpu", '[');
-	for (size_t i = 0; i < count; i++)
-		json_runner(json, runners[i].name, runners[i].tid, !runners[i].tid, runners[i].ns);
-	json_close(json, ']');
-}
-
 /* An empty text is not known either. */
 static void json_known(struct json *json, const char *key, const char *text)
 {
 	if (text && *text)
 		json_string(json, key, text);
+}
+
+/* @tid: -1: there are several */
+static void json_runner(struct json *json, const char *name, int tid, const char *cgroup, bool idle,
+			uint64_t ns)
+{
+	json_open(json, NULL, '{');
+	json_string(json, "task", name);
+	if (tid >= 0)
+		json_signed(json, "tid", tid);
+	json_known(json, "cgroup", cgroup);
+	json_if(json, "idle", idle);
+	json_number(json, "total_ns", ns);
+	json_close(json, '}');
+}
+
+void json_had_cpu(struct json *json, struct resolver *resolver, uint64_t ts,
+		  const struct stall_slice *runners, size_t count)
+{
+	json_open(json, "had_cpu", '[');
+	for (size_t i = 0; i < count; i++)
+		json_runner(json, runners[i].name, runners[i].tid,
+			    resolver_task(resolver, runners[i].tid, ts)->cgroup, !runners[i].tid,
+			    runners[i].ns);
+	json_close(json, ']');
 }
 
 static void json_task(struct json *json, const struct named_stall *named)
@@ -239,7 +244,7 @@ void json_stall(struct json *json, const struct named_stall *named)
 	if (stall->off_cpu)
 		json_off_cpu(json, stall);
 	if (phases_state(&stall->phases, STATE_WAITED))
-		json_had_cpu(json, stall->runners, stall->nr_runners);
+		json_had_cpu(json, resolver, stall->end, stall->runners, stall->nr_runners);
 	json_some_ns(json, "had_cpu_not_recorded", stall->no_runner);
 	if (stall->nr_sleeps)
 		json_sleeps(json, stall, resolver);
@@ -385,11 +390,12 @@ static void json_waits(struct json *json, const struct summary_view *view,
 
 static void json_summary_had_cpu(struct json *json, const struct summary *summary)
 {
-	const struct ranked *runner;
+	const struct runner_total *runner;
 
 	json_open(json, "had_cpu", '[');
 	for (size_t i = 0; (runner = summary_at(summary, SUMMARY_RUNNERS, i)); i++)
-		json_runner(json, runner->name, -1, runner->id == SUMMARY_IDLE, runner->total);
+		json_runner(json, runner->ranked.name, -1, runner->cgroup,
+			    runner->ranked.id == SUMMARY_IDLE, runner->ranked.total);
 	json_close(json, ']');
 	json_some_ns(json, "had_cpu_not_recorded", summary_had_cpu_unknown(summary));
 }

@@ -10,8 +10,9 @@
 /** json_run - the run as an object on a line of its own; 0 or -errno of the writer */
 int json_run(struct output *output);
 
-/** json_had_cpu - the array of that name */
-void json_had_cpu(struct json *json, const struct stall_slice *runners, size_t count);
+/** json_had_cpu - the array of that name; the tasks are in the cgroups that they had at @ts */
+void json_had_cpu(struct json *json, struct resolver *resolver, uint64_t ts,
+		  const struct stall_slice *runners, size_t count);
 
 /** json_stall - all members of a stall's object */
 void json_stall(struct json *json, const struct named_stall *named);

@@ -272,7 +272,8 @@ static void put_state(struct output *output, struct track track, enum phase_stat
 		return;
 	begin_timed(output, &json, "X", phase_state_names[state].title, track, "state", start, end);
 	if (state == STATE_WAITED)
-		json_had_cpu(&json, off_cpu->runners, off_cpu->nr_runners);
+		json_had_cpu(&json, output->setup.resolver, off_cpu->came, off_cpu->runners,
+			     off_cpu->nr_runners);
 	end_event(&json);
 }
 

@@ -425,22 +425,52 @@ static void add_places(struct line *line, const struct phases *phases, int only,
 	}
 }
 
+/*
+ * The name of a unit is the last component of its cgroup's path; two that share it show the path.
+ */
+static const char *cgroup_label(const struct summary_view *view, const char *path)
+{
+	const struct summary_total *cgroup;
+	const char *slash = strrchr(path, '/');
+
+	if (!slash || !slash[1])
+		return path;
+	for (size_t i = 0; (cgroup = summary_at(view->summary, SUMMARY_CGROUPS, i)); i++) {
+		const char *other = strrchr(cgroup->ranked.name, '/');
+
+		if (other && !strcmp(slash, other) && strcmp(path, cgroup->ranked.name))
+			return path;
+	}
+	return slash + 1;
+}
+
 /* Adds who had the CPUs that tasks waited for, with the shares of the @waited ns. */
 static void add_had_cpu(struct line *line, const struct writer *writer,
 			const struct summary_view *view, uint64_t waited)
 {
 	uint64_t unknown = summary_had_cpu_unknown(view->summary);
 	const char *before = "   had it: ";
-	const struct ranked *runner;
+	const struct runner_total *runner;
 
 	for (size_t rank = 0; rank < RUNNERS_SHOWN; rank++, before = ", ") {
+		struct line share;
+
 		runner = summary_at(view->summary, SUMMARY_RUNNERS, rank);
-		if (!runner || runner->total < waited / 100)
+		if (!runner || runner->ranked.total < waited / 100)
 			break;
-		line_add_text(line, before);
-		line_add_name(line, writer,
-			      runner->id == SUMMARY_IDLE ? "nobody (waking up)" : runner->name);
-		line_add(line, " %.0f %%", (double)runner->total * 100 / (double)waited);
+		line_clear(&share);
+		line_add_text(&share, before);
+		line_add_name(&share, writer,
+			      runner->ranked.id == SUMMARY_IDLE ? "nobody (waking up)" :
+								  runner->ranked.name);
+		if (strlen(runner->cgroup) > 1) {
+			line_add_text(&share, " in ");
+			line_add_name(&share, writer, cgroup_label(view, runner->cgroup));
+		}
+		line_add(&share, " %.0f %%", (double)runner->ranked.total * 100 / (double)waited);
+		if (rank && line->used + share.used > SHARE_COLUMNS)
+			break;
+		line_add_text(line, share.text);
 	}
 	if (unknown && unknown >= waited / 100)
 		line_add(line, "%snot recorded %.0f %%", before,
@@ -499,25 +529,6 @@ static void put_why(struct writer *writer, const struct summary_view *view, enum
 		line_write(writer, "%-*s%9s%5s", columns + 2, "in", "ms", "%");
 	}
 	put_why_rows(writer, view, side, false, columns);
-}
-
-/*
- * The name of a unit is the last component of its cgroup's path; two that share it show the path.
- */
-static const char *cgroup_label(const struct summary_view *view, const char *path)
-{
-	const struct summary_total *cgroup;
-	const char *slash = strrchr(path, '/');
-
-	if (!slash || !slash[1])
-		return path;
-	for (size_t i = 0; (cgroup = summary_at(view->summary, SUMMARY_CGROUPS, i)); i++) {
-		const char *other = strrchr(cgroup->ranked.name, '/');
-
-		if (other && !strcmp(slash, other) && strcmp(path, cgroup->ranked.name))
-			return path;
-	}
-	return slash + 1;
 }
 
 static void waiter_name(struct line *name, const struct writer *writer,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "allocfilt/base/hash.h"
+#include "allocfilt/base/text.h"
 #include "allocfilt/names/shrinkers.h"
 #include "allocfilt/stats/summary.h"
 
@@ -31,7 +32,7 @@ static const struct {
 	[SUMMARY_TASKS] = { SUMMARY_TASKS_MAX, sizeof(struct summary_total), TASK_COMM_MAX },
 	[SUMMARY_KERNEL_THREADS] = { SUMMARY_KERNEL_MAX, sizeof(struct summary_total),
 				     TASK_COMM_MAX },
-	[SUMMARY_RUNNERS] = { SUMMARY_RUNNERS_MAX, sizeof(struct ranked), RECORD_COMM_SIZE },
+	[SUMMARY_RUNNERS] = { SUMMARY_RUNNERS_MAX, sizeof(struct runner_total), RECORD_COMM_SIZE },
 	[SUMMARY_RECLAIMED] = { SUMMARY_RECLAIMED_MAX, sizeof(struct ranked), TASK_CGROUP_MAX },
 	[SUMMARY_SHRINKERS] = { SHRINKERS_MAX, sizeof(struct shrinker_total), 1 },
 	[SUMMARY_SUPERBLOCKS] = { SHRINKER_NAMES_MAX, sizeof(struct shrinker_total), 1 },
@@ -172,16 +173,20 @@ static uint64_t explained(const struct stall *stall)
 	return stall->end - stall->start - phases_part(&stall->phases, PHASE_OUTSIDE, PART_ITSELF);
 }
 
-static void count_runner(struct ranking *table, const struct stall_slice *runner)
+static void count_runner(struct ranking *table, const struct named_stall *named,
+			 const struct stall_slice *runner)
 {
+	const char *cgroup = resolver_task(named->resolver, runner->tid, named->stall->end)->cgroup;
+	struct runner_total *total;
 	char name[RECORD_COMM_SIZE];
 
 	memcpy(name, runner->name, sizeof(name));
 	/* These work for all, and any of them may do so next. */
 	if (!strncmp(name, "kworker/", strlen("kworker/")))
 		name[strcspn(name, ":")] = '\0';
-	ranking_spend(table, ranking_enter(table, runner->tid ? 0 : SUMMARY_IDLE, name),
-		      runner->ns);
+	total = ranking_enter(table, runner->tid ? hash_text(cgroup) : SUMMARY_IDLE, name);
+	text_append(total->cgroup, sizeof(total->cgroup), 0, cgroup);
+	ranking_spend(table, total, runner->ns);
 }
 
 static void count_cause(struct cause_sum *sum, uint64_t ns)
@@ -215,7 +220,7 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 		return;
 	}
 	for (size_t i = 0; i < stall->nr_runners; i++)
-		count_runner(summary->tables[SUMMARY_RUNNERS], &stall->runners[i]);
+		count_runner(summary->tables[SUMMARY_RUNNERS], named, &stall->runners[i]);
 	remedies_stall(&remedies, named);
 	remedies_add(&stalls->remedies, &remedies);
 	if (!summary->longest.named.stall ||

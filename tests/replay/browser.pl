@@ -89,6 +89,14 @@ sub unit
 	return $last ne '' && ($seen{$last} // 0) < 2 ? $last : $_[0];
 }
 
+sub runner
+{
+	my ($of) = @_;
+	my $unit = ($of->{cgroup} // '/') ne '/' ? ' in ' . unit($of->{cgroup}) : '';
+
+	return $of->{idle} ? 'nobody (waking up)' : $of->{task} . $unit;
+}
+
 # The three causes with most time, of those with a tenth of it.
 sub main_cause
 {
@@ -129,7 +137,7 @@ my @states = map { { key => s/_ns$//r, total_ns => $s->{states}{$_} } } keys %{ 
 if ($s->{count}) {
 	table_is('phases', map { "$title{ $_->{key} } $_->{total_ns}" } by_time(values %phases));
 	table_is('states', map { "$title{ $_->{key} } $_->{total_ns}" } by_time(@states));
-	table_is('had', map { ($_->{idle} ? 'nobody (waking up)' : $_->{task}) . " $_->{total_ns}" } @{ $s->{had_cpu} // [] },
+	table_is('had', map { runner($_) . " $_->{total_ns}" } @{ $s->{had_cpu} // [] },
 		$s->{had_cpu_not_recorded_ns} ? { task => 'not recorded', total_ns => $s->{had_cpu_not_recorded_ns} } : ());
 	table_is('kinds', map { "$title{ $_->{cause} } $_->{count} $_->{total_ns}" } by_time(@{ $s->{causes} }));
 	table_is('reasons', map { ($title{ $_->{reason} } // $_->{reason} =~ s/_/ /gr) . " $_->{count} $_->{total_ns} $_->{long_ns}" }

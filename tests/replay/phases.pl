@@ -600,7 +600,11 @@ sub check_runners {
 	$runners += grep { $_ ne 'none' && $said->{$_} } keys %$said;
 }
 
-# Those of the stalls, by name.
+# By the names that the capture has.
+my %cgroup_of = -e $text_file =~ s/trace\.txt$/tasks/r ?
+	map { (split ' ')[0, 4] } lines_of($text_file =~ s/trace\.txt$/tasks/r) : ();
+
+# Those of the stalls, by name and cgroup.
 sub check_summary_runners {
 	my ($of, @stalls) = @_;
 	my %own;
@@ -608,9 +612,12 @@ sub check_summary_runners {
 	for my $runner (map { @{$_->{had_cpu}} } grep { !$_->{task}{background} } @stalls) {
 		my $name = $runner->{task} =~ s/^(kworker\/[^:]*):.*/$1/sr;
 
-		$own{$runner->{tid} ? "by $name" : 'idle'} += $runner->{total_ns};
+		wrong("$name-$runner->{tid} in ", $runner->{cgroup} // 'no cgroup', ", not $cgroup_of{$runner->{tid}}")
+			if ($cgroup_of{$runner->{tid}} // $runner->{cgroup} // '') ne ($runner->{cgroup} // '');
+		$own{$runner->{tid} ? "by $name in " . ($runner->{cgroup} // '') : 'idle'} += $runner->{total_ns};
 	}
-	my %said = map { ($_->{idle} ? 'idle' : "by $_->{task}") => $_->{total_ns} } @{$of->{had_cpu}};
+	my %said = map { ($_->{idle} ? 'idle' : "by $_->{task} in " . ($_->{cgroup} // '')) => $_->{total_ns} }
+		@{$of->{had_cpu}};
 	my $waited = sum0(map { state_ns('cpu_wait', off_cpu($_)) } grep { !$_->{task}{background} } @stalls);
 
 	wrong("summary: $_->[0] had the CPU for $_->[1] ns, by the stalls $_->[2]")
@@ -763,8 +770,6 @@ sub fold {
 }
 
 # Which of the objects of the summary count the waits of a task.
-my %cgroup_of = -e $text_file =~ s/trace\.txt$/tasks/r ?
-	map { (split ' ')[0, 4] } lines_of($text_file =~ s/trace\.txt$/tasks/r) : ();
 my %of_background = map { $_->{tid} => 1 } @{$summary->{kernel_threads}};
 
 sub places_of {
@@ -821,7 +826,7 @@ sub check_waits {
 }
 
 check_waits() unless $goes_on;
-check_summary_runners($summary->{stalls}, @objects);
+check_summary_runners($summary->{stalls}, @objects) unless $goes_on;
 my %roots;
 push @{$roots{$_->{task} =~ s/^idle.*/0/r}}, $_ for @roots;
 for my $task (sort keys %roots) {

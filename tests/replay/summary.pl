@@ -101,8 +101,7 @@ for my $stall (@stalls) {
 		}
 	}
 	$causes{$stall->{cause}} += $stall->{duration_ns};
-	$had{$_->{idle} ? 'nobody (waking up)' : $_->{task} =~ s/^(kworker\/[^:]*):.*/$1/r} += $_->{total_ns}
-		for @{$stall->{had_cpu} // []};
+	$had{runner($_)} += $_->{total_ns} for @{$stall->{had_cpu} // []};
 	$had{'not recorded'} += $stall->{had_cpu_not_recorded_ns} // 0;
 	for my $row (@{$stall->{off_cpu} // []}) {
 		for (grep { $row->{"${_}_ns"} } @states) {
@@ -280,13 +279,22 @@ sub block {
 	return @block;
 }
 
+# "pressure in batch.service", "kworker/u8"
+sub runner {
+	my ($of) = @_;
+	my ($unit) = ($of->{cgroup} // '') =~ m{([^/]+)$};
+
+	return 'nobody (waking up)' if $of->{idle};
+	return $of->{task} =~ s/^(kworker\/[^:]*):.*/$1/sr . (defined $unit ? " in $unit" : '');
+}
+
 # Who had the CPUs: by the stalls, with shares of the time that they waited for one.
 sub had_cpu {
 	my ($row, $more, $waited) = @_;
 	my $share = sub { sprintf '%s %.0f %%', $_[0], 100 * $_[1] / $waited };
 	my $unknown = delete $had{'not recorded'} // 0;
 	my @had = sort { $had{$b} <=> $had{$a} || $a cmp $b } keys %had;
-	my %in_json = map { ($_->{idle} ? 'nobody (waking up)' : $_->{task}) => $_->{total_ns} } @{$end->{stalls}{had_cpu}};
+	my %in_json = map { runner($_) => $_->{total_ns} } @{$end->{stalls}{had_cpu}};
 
 	wrong("$row: not the time of those who had the CPUs") if sum0(values %had) + $unknown != $waited;
 	wrong("JSON: $_ had $in_json{$_} ns, by the stalls ", $had{$_} // 'none')
@@ -294,6 +302,8 @@ sub had_cpu {
 	splice @had, 3 if @had > 3;
 	my @shares = map { $share->($_, $had{$_}) } grep { $had{$_} >= int($waited / 100) } @had;
 
+	my $before = length($row) - length($more) + length('had it: ');
+	pop @shares while @shares > 1 && $before + length(join ', ', @shares) > MOST_COLUMNS;
 	push @shares, $share->('not recorded', $unknown) if $unknown && $unknown >= int($waited / 100);
 	wrong("not 'had it: ", join(', ', @shares), "': $row") if $more ne 'had it: ' . join ', ', @shares;
 }

@@ -69,7 +69,9 @@ uint64_t resolver_function(struct resolver *resolver, uint64_t address)
 
 const struct task_info *resolver_task(struct resolver *resolver, int tid, uint64_t ts)
 {
-	return resolver->task_info(resolver->context, tid, ts);
+	static const struct task_info unknown;
+
+	return resolver->task_info ? resolver->task_info(resolver->context, tid, ts) : &unknown;
 }
 
 const char *resolver_shrinker_label(struct resolver *resolver, uint64_t shrinker)

@@ -312,6 +312,15 @@ struct made_runner {
 	uint64_t ns;
 };
 
+/* Kernel threads have tids below 20. */
+static const struct task_info *info_of(void *context, int tid, uint64_t ts)
+{
+	static struct task_info info;
+
+	snprintf(info.cgroup, sizeof(info.cgroup), "/%s", tid < 20 ? "" : tid < 30 ? "x" : "y");
+	return &info;
+}
+
 /* A stall that waited for a CPU, and runners that end with one of no time. */
 static void waited(uint64_t ns, bool background, const struct made_runner *runners)
 {
@@ -324,6 +333,7 @@ static void waited(uint64_t ns, bool background, const struct made_runner *runne
 		.background = background,
 		.function = "f",
 		.memcg = "",
+		.resolver = &(struct resolver){ .task_info = info_of },
 	};
 	struct stall_slice slices[4] = { 0 };
 
@@ -345,27 +355,30 @@ static void waited(uint64_t ns, bool background, const struct made_runner *runne
 
 static void test_had_cpu(void **state)
 {
-	static const struct ranked expected[] = {
-		{ .name = "a", .total = 90 },
-		{ .name = "kworker/u8", .total = 35 },
-		{ .name = "swapper", .id = SUMMARY_IDLE, .total = 33 },
-		{ .name = "kworker/0", .total = 25 },
-		{ .name = "a:b", .total = 7 },
-		{ .name = "swapper", .total = 1 },
+	static const struct {
+		const char *name, *cgroup;
+		uint64_t total;
+		bool idle;
+	} expected[] = {
+		{ "a", "/x", 90 },	  { "kworker/u8", "/", 35 }, { "swapper", "/", 33, true },
+		{ "kworker/0", "/", 25 }, { "a", "/y", 8 },	     { "a:b", "/", 7 },
+		{ "swapper", "/", 1 },
 	};
 
-	WAITED(110, false, { 5, "a", 50 }, { 6, "kworker/u8:1", 30 }, { 0, "swapper", 20 },
+	WAITED(110, false, { 20, "a", 50 }, { 6, "kworker/u8:1", 30 }, { 0, "swapper", 20 },
 	       { 10, "a:b", 7 });
-	WAITED(100, false, { 7, "a", 40 }, { 8, "kworker/0:1H", 25 }, { 0, "swapper", 13 });
+	WAITED(108, false, { 29, "a", 40 }, { 8, "kworker/0:1H", 25 }, { 0, "swapper", 13 },
+	       { 30, "a", 8 });
 	WAITED(100, false, { 9, "kworker/u8:12", 5 }, { 11, "swapper", 1 });
 	WAITED(1000, true, { 5, "a", 900 });
 	for (size_t i = 0; i < COUNT(expected); i++) {
-		const struct ranked *ranked = summary_at(summary, SUMMARY_RUNNERS, i);
+		const struct runner_total *runner = summary_at(summary, SUMMARY_RUNNERS, i);
 
-		assert_non_null(ranked);
-		assert_string_equal(ranked->name, expected[i].name);
-		assert_int_equal(ranked->id, expected[i].id);
-		assert_int_equal(ranked->total, expected[i].total);
+		assert_non_null(runner);
+		assert_string_equal(runner->ranked.name, expected[i].name);
+		assert_string_equal(runner->cgroup, expected[i].cgroup);
+		assert_int_equal(runner->ranked.id == SUMMARY_IDLE, expected[i].idle);
+		assert_int_equal(runner->ranked.total, expected[i].total);
 	}
 	assert_null(summary_at(summary, SUMMARY_RUNNERS, COUNT(expected)));
 	assert_int_equal(summary_had_cpu_unknown(summary), 3 + 22 + 94);

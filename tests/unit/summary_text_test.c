@@ -432,7 +432,15 @@ UNIT_TEST_WITH(test_states, set_up, tear_down)
 		 "\n");
 }
 
-/* By hand, of 200 ms: 90, 50, 33 and 20 ms; 7 ms are not recorded, and the fourth has no room. */
+static const struct task_info *in_unit(void *context, int tid, uint64_t ts)
+{
+	static const struct task_info unit = { .cgroup = "/x/batch.service" },
+				      root = { .cgroup = "/" };
+
+	return tid == 5 ? &unit : &root;
+}
+
+/* By hand, of 200 ms: 90, 50, 33 and 20 ms; 7 ms are not recorded, and the third has no room. */
 UNIT_TEST_WITH(test_had_cpu, set_up, tear_down)
 {
 	struct stall_slice runners[] = {
@@ -449,11 +457,13 @@ UNIT_TEST_WITH(test_had_cpu, set_up, tear_down)
 
 	view.has_sched = true;
 	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 200 * MS);
+	resolver.task_info = in_unit;
 	count_stall(&one, "t", "", false);
+	resolver.task_info = NULL;
 	print(false);
 	text_has(text,
-		 "\n  waiting for a CPU              200  100   had it: a\\x1b 45 %, kworker/u8 "
-		 "25 %, nobody (waking up) 16 %, not recorded 4 %\n");
+		 "\n  waiting for a CPU              200  100   had it: a\\x1b in batch.service "
+		 "45 %, kworker/u8 25 %, not recorded 4 %\n");
 }
 
 static void reclaim(const char *cgroup, const char *memcg, uint64_t pages, uint64_t ns)

@@ -29,9 +29,9 @@ enum summary_table {
 	SUMMARY_TASKS,
 	SUMMARY_KERNEL_THREADS,
 	/*
-	 * of struct ranked alone: who had the CPU while tasks waited for one. Tasks of one name are one
-	 * entry; so are kworkers up to the colon in their names, "kworker/u8". An idle CPU, which nobody
-	 * had, is the entry "swapper" with the id SUMMARY_IDLE; all others have 0.
+	 * of struct runner_total: who had the CPU while tasks waited for one. Tasks of one name in one
+	 * cgroup are one entry; so are kworkers up to the colon in their names, "kworker/u8". An idle CPU,
+	 * which nobody had, is the entry "swapper" with the id SUMMARY_IDLE.
 	 */
 	SUMMARY_RUNNERS,
 	/* of struct ranked alone: see summary_reclaimed() */
@@ -50,6 +50,11 @@ struct summary_total {
 	struct waits waits;	  /* of a task or cgroup, as the next */
 	struct remedies remedies; /* of a cgroup */
 	struct cause_sum causes[CAUSES];
+};
+
+struct runner_total {
+	struct ranked ranked;	      /* id: the hash of the cgroup; name: of the tasks */
+	char cgroup[TASK_CGROUP_MAX]; /* "" if unknown */
 };
 
 /* The total of a superblock goes when another one has its place, and is in its callback's alone. */
