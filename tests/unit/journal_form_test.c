@@ -233,9 +233,9 @@ static void put_in(const char *cgroup, uint64_t ns)
 	task_info.cgroup[0] = '\0';
 }
 
-#define SHORT_OF_MEMORY                                                                            \
-	". Free memory ran out faster than kswapd could free more, so tasks had to free some. "    \
-	"Raise vm.watermark_scale_factor, limit what uses most memory (MemoryHigh=), or add memory."
+#define SHORT_OF_MEMORY                                                                               \
+	". The machine, not one unit, was short: free memory ran out faster than kswapd freed more. " \
+	"Limit what uses the most memory (MemoryHigh=), add some, or raise vm.watermark_scale_factor."
 
 /* journalctl -x puts a field into the text of the catalog if it has at most 256 bytes with its name. */
 static void has_remedy(const char *key)
@@ -349,16 +349,15 @@ TEST(test_waits_of_units)
 	receive_unit(
 		"b.service",
 		"b.service waited 0 us in 0 stalls of the last 1 s; 60 ms in 1 memory wait, "
-		"most of it memory.high; 60 ms of it in 1 shorter than a stall. The kernel slowed "
-		"tasks down, because their cgroup was above its memory.high. Raise MemoryHigh= of the unit, "
+		"most of it memory.high; 60 ms of it in 1 shorter than a stall. The unit was above its own "
+		"MemoryHigh= (or its slice was), and the kernel slowed it down. Raise MemoryHigh= of the unit, "
 		"or have it use less memory.");
 	has_remedy("memory_high");
 	receive_unit(
 		"d.service",
 		"d.service waited 0 us in 0 stalls of the last 1 s; 10 ms in 1 memory wait, "
-		"most of it refault; 10 ms of it in 1 shorter than a stall. Reclaim had taken pages "
-		"that are in use, and tasks waited to read them again. Raise the unit's limit or "
-		"add memory, so that its files fit, or protect it with MemoryLow=.");
+		"most of it refault; 10 ms of it in 1 shorter than a stall. Files in use were freed "
+		"and read again: for the unit's limit (memcg reclaim) or by kswapd. Raise the unit's limit or add memory, so that its files fit, or protect it with MemoryLow=.");
 	has_remedy("refault");
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_STALLS"), 0);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_TOTAL_USEC"), 0);
@@ -394,12 +393,13 @@ TEST(test_causes_of_a_unit)
 	receive(JOURNAL_ID_STALL);
 	assert_int_equal(output_summary(output, &view), 0);
 	receive(JOURNAL_ID_HELD_BACK);
-	receive_unit("a.service",
-		     "a.service waited 600 ms in 4 stalls of the last 1 s, worst "
-		     "349 ms; cause: memcg reclaim 58 %, compaction 25 %. The "
-		     "cgroup was at its own limit and freed its own memory, not that of the "
-		     "machine. Raise MemoryMax= or MemoryHigh= of the unit, or have it use "
-		     "less memory.");
+	receive_unit(
+		"a.service",
+		"a.service waited 600 ms in 4 stalls of the last 1 s, worst "
+		"349 ms; cause: memcg reclaim 58 %, compaction 25 %. The "
+		"unit was at its own limit (or its slice was) and freed its own memory, not the "
+		"machine's. Raise MemoryMax= or MemoryHigh= of the unit, or have it use "
+		"less memory.");
 	has_remedy("limit");
 	assert_string_equal(fake_value(&entry, "ALLOCFILT_CAUSE"), "memcg_reclaim");
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_CAUSE_PERCENT"), 58);

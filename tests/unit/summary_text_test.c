@@ -296,11 +296,10 @@ UNIT_TEST_WITH(test_short, set_up, tear_down)
 		"no shrinker ran\n"
 		"background (nobody waited): kswapd0 2 runs, 10 ms\n"
 		"\n"
-		"next: (84 %, felt by a.service) Free memory ran out faster than kswapd could free more, so tasks had to "
-		"free some.\n"
-		"      Raise vm.watermark_scale_factor, limit what uses most memory (MemoryHigh=), or add "
-		"memory.\n"
-		"next: (16 %) The task ran in code that is not timed, or its host had the CPU.\n"
+		"next: (84 %, felt by a.service) The machine, not one unit, was short: free memory ran out faster "
+		"than kswapd freed more.\n"
+		"      Limit what uses the most memory (MemoryHigh=), add some, or raise vm.watermark_scale_factor.\n"
+		"next: (16 %) Not explained: the task ran in code that is not timed, or its host had the CPU.\n"
 		"      If perf shows clear_page, use fewer huge pages; if st (steal) is not 0, give the VM more "
 		"CPU.\n");
 }
