@@ -15,12 +15,11 @@
 /* More calls than any session makes; a loop over all of them has to end before. */
 #define CALLS_MAX 5000
 
-/* Every call has its turn; with the sanitizers, which make it ten times as slow, some of them. */
-#ifdef __SANITIZE_ADDRESS__
-#define STRIDE 9
-#else
-#define STRIDE 1
-#endif
+/*
+ * Every call has its turn in `make check`; in check-unit, and with the sanitizers, which make it ten times
+ * as slow, some of them.
+ */
+static int stride = 1;
 
 static char page_alloc[] = "__alloc_pages", reclaim[] = "try_to_free_pages", slab[] = "shrink_slab";
 static char *functions[] = { page_alloc, reclaim, slab, NULL };
@@ -47,6 +46,12 @@ static void add_event(const char *system, const char *name, enum event_rule rule
 
 static int group_setup(void **state)
 {
+#ifdef __SANITIZE_ADDRESS__
+	stride = 9;
+#else
+	if (getenv("SESSION_TEST_STRIDE"))
+		stride = atoi(getenv("SESSION_TEST_STRIDE"));
+#endif
 	log_set_level(getenv("SESSION_TEST_VERBOSE") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
 	plan = calloc(1, sizeof(*plan));
 	plan->threshold = 134000;
@@ -477,8 +482,8 @@ static void test_threads_without_memory(void **state)
 	int calls = CALLS_MAX, hits = 0;
 
 	/* A stride may step over them all. */
-	for (int from = 0; !hits && from < STRIDE; from++) {
-		for (int at = CALLS_MAX; at > 0; at = (at < calls ? at : calls - from) - STRIDE) {
+	for (int from = 0; !hits && from < stride; from++) {
+		for (int at = CALLS_MAX; at > 0; at = (at < calls ? at : calls - from) - stride) {
 			int ret;
 
 			expect_births(1);
@@ -1306,7 +1311,7 @@ static void every_call_fails(bool instances, int error, int length)
 	bool more = true;
 	int at;
 
-	for (at = 1; more && at < CALLS_MAX; at += STRIDE) {
+	for (at = 1; more && at < CALLS_MAX; at += stride) {
 		int ret;
 
 		make(instances);
@@ -1347,7 +1352,7 @@ static void every_kill(bool instances, bool force)
 	bool killed = true;
 	int at;
 
-	for (at = 1; killed && at < CALLS_MAX; at += STRIDE) {
+	for (at = 1; killed && at < CALLS_MAX; at += stride) {
 		int status;
 		pid_t pid;
 
