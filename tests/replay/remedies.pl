@@ -26,7 +26,8 @@ sub asks_for_block {
 	my ($stall) = @_;
 	my $order = $stall->{order} // 0;
 
-	return 4 * $stall->{phases}{compaction}{total_ns} >= $stall->{phases}{direct_reclaim}{total_ns} && $order > 0 && $order < 9 &&
+	return 4 * $stall->{phases}{compaction}{total_ns} >= $stall->{phases}{direct_reclaim}{total_ns} &&
+		$order > 0 && $order < 9 &&
 		($stall->{gfp} // '') !~ /__GFP_RETRY_MAYFAIL/;
 }
 
