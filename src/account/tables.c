@@ -121,12 +121,6 @@ static int by_pages(const void *one, const void *other)
 							     compare_processes(a, b);
 }
 
-static bool is_empty_row(const struct account_process *process)
-{
-	return !process->count && !process->fallbacks && !process->refilled && !process->drained &&
-	       !process->stalls;
-}
-
 static void show_sites(struct account_tables *shown, const struct account_tables *now,
 		       const struct account_tables *before)
 {
@@ -153,7 +147,8 @@ static void show_processes(struct account_tables *shown, const struct account_ta
 
 		if (old)
 			change_process(&process, old, subtract);
-		if (!is_empty_row(&process))
+		if (process.count || process.fallbacks || process.refilled || process.drained ||
+		    process.stalls)
 			shown->processes[shown->nr_processes++] = process;
 	}
 }

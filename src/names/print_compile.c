@@ -283,11 +283,6 @@ static bool is_number(const struct tep_format_field *field)
 	       is_number_size((unsigned int)field->size);
 }
 
-static bool is_text(const struct tep_format_field *field)
-{
-	return strstr(field->type, "char") && !strstr(field->type, "unsigned char");
-}
-
 /* A number, or bytes: those of a "name=value" whose type is not char are an array of numbers. */
 static enum result emit_field(struct compiler *compiler, const struct tep_format_field *field)
 {
@@ -297,7 +292,8 @@ static enum result emit_field(struct compiler *compiler, const struct tep_format
 		step = emit_push(compiler, STEP_FIELD);
 		step->value.size = (uint8_t)field->size;
 		step->value.is_signed = field->flags & TEP_FIELD_IS_SIGNED;
-	} else if (!compiler->is_fallback || is_text(field)) {
+	} else if (!compiler->is_fallback ||
+		   (strstr(field->type, "char") && !strstr(field->type, "unsigned char"))) {
 		step = emit(compiler, STEP_PUT_CHARS);
 	} else {
 		step = emit(compiler, STEP_PUT_ARRAY);

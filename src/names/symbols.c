@@ -217,15 +217,9 @@ static uint32_t put_symbol_name(struct area *area, const char *text, size_t max)
 }
 
 /*
- * From 6.2 on every function has a symbol for the padding before it, where nothing runs
- * (objtool --prefix): half of all symbols.
+ * Returns false without room. Absolute symbols are no places in memory. From 6.2 on every function has a
+ * symbol for the padding before it, where nothing runs (objtool --prefix): half of all symbols.
  */
-static bool is_code(const struct kallsyms_line *line)
-{
-	return strchr("tTwW", line->type) && strncmp(line->name, "__pfx_", 6);
-}
-
-/* Returns false without room. Absolute symbols are no places in memory. */
 static bool add_line(struct symbols *symbols, const struct kallsyms_line *line)
 {
 	struct entry *entry;
@@ -238,7 +232,7 @@ static bool add_line(struct symbols *symbols, const struct kallsyms_line *line)
 	entry = &entries_of(symbols)[count_of(symbols)];
 	*entry = (struct entry){ .address = line->address, .name = NOT_CODE };
 	symbols->entries.used += sizeof(*entry);
-	if (!is_code(line))
+	if (!strchr("tTwW", line->type) || !strncmp(line->name, "__pfx_", 6))
 		return true;
 	entry->name = put_symbol_name(&symbols->text, line->name, SYMBOL_NAME_MAX);
 	put_symbol_name(&symbols->text, line->module, SYMBOL_MODULE_MAX);
