@@ -805,8 +805,11 @@ static void put_remedies(struct writer *writer, const struct summary_view *view)
 
 	for (int i = 0; (remedy = remedies_at(remedies, i, &ns)); i++) {
 		line_clear(&line);
-		line_add(&line, "%snext: (%.*f %%", i ? "" : "\n", ns * 100 < remedies->total,
-			 (double)ns * 100 / (double)remedies->total);
+		line_add(&line, "%snext: (", i ? "" : "\n");
+		if (ns < remedies->total / 10)
+			line_add(&line, "an event");
+		else
+			line_add(&line, "%.0f %%", (double)ns * 100 / (double)remedies->total);
 		cgroup = summary_remedy_cgroup(view->summary, remedy);
 		if (cgroup && remedies_ns(&cgroup->remedies, remedy) >= ns - ns / 2) {
 			line_add(&line, ", felt by ");
@@ -881,6 +884,20 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 	line_put(&line, writer);
 }
 
+/* Direct reclaim and kswapd run for the whole machine. */
+static void put_reclaim(struct writer *writer, const struct summary_view *view)
+{
+	const struct phases *tasks = &summary_stalls(view->summary, STALLS_WAITING)->phases;
+	const struct phases *kswapd = &summary_stalls(view->summary, STALLS_BACKGROUND)->phases;
+	bool limits = tasks->groups & (1u << PHASE_MEMCG_RECLAIM | 1u << PHASE_MEMORY_HIGH);
+
+	if (phases_group(tasks, PHASE_DIRECT_RECLAIM) || phases_group(kswapd, PHASE_OTHER_RECLAIM))
+		line_write(writer, "reclaim ran for the machine, %s for cgroups at their limits",
+			   limits ? "and" : "not");
+	else if (limits)
+		put_text(writer, "reclaim ran for cgroups at their limits, not for the machine\n");
+}
+
 void summary_view_since(struct summary_view *view, const struct summary_view *before)
 {
 	if (before->ts)
@@ -903,6 +920,7 @@ int summary_text(struct writer *writer, const struct summary_view *view)
 	put_head(writer, view);
 	put_losses(writer, view);
 	put_pressure(writer, view);
+	put_reclaim(writer, view);
 	put_why(writer, view, STALLS_WAITING, "why");
 	put_tables(writer, view);
 	put_worst(writer, view);

@@ -670,12 +670,6 @@ static int keep_wait(struct stalls *stalls, struct log_task *task, const struct 
 	return 0;
 }
 
-/* A wait was in progress when the run began if nothing but its end was ever recorded of it. */
-static bool began_before(const struct stalls *stalls, const struct log_task *task)
-{
-	return stalls->began && !stalls->losses && !task->dropped_at;
-}
-
 /* @is_part: there is no such record, the run ends */
 static int end_wait(struct stalls *stalls, struct log_task *task, const struct record *end,
 		    bool is_part)
@@ -694,7 +688,8 @@ static int end_wait(struct stalls *stalls, struct log_task *task, const struct r
 	};
 	int ret = 0;
 
-	if (!has_begun && !began_before(stalls, task))
+	/* It was in progress when the run began if nothing but its end was ever recorded of it. */
+	if (!has_begun && (!stalls->began || stalls->losses || task->dropped_at))
 		return 0;
 	if (task->nr_waits > 1 && !is_part && !doubtful) {
 		task->nr_waits--;

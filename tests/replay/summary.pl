@@ -270,6 +270,19 @@ if ($waits) {
 	wrong("not '$should': $line") if $line ne $should;
 }
 
+# For whom reclaim ran, by the phases of the stalls.
+my $limits = grep { $_->{phases}{memcg_reclaim}{total_ns} || $_->{phases}{memory_high}{total_ns} } @stalls;
+my $machine = (grep { $_->{phases}{direct_reclaim}{total_ns} } @stalls) ||
+	grep { $_->{phases}{other_reclaim}{total_ns} } @background;
+my $for = !$machine ? 'cgroups at their limits, not for the machine' :
+	'the machine, ' . ($limits ? 'and' : 'not') . ' for cgroups at their limits';
+
+if ($machine || $limits) {
+	my $line = shift @lines // '';
+
+	wrong("not 'reclaim ran for $for': $line") if $line ne "reclaim ran for $for";
+}
+
 # The lines of a block, up to the next blank line.
 sub block {
 	my @block;
@@ -463,9 +476,9 @@ my $next = join "\n", map {
 	my $mostly = 2 * ($_->{cgroup_ns} // 0) >= $_->{total_ns} ?
 		', felt by ' . $_->{cgroup} =~ s/.*\/(?=.)//r : '';
 
-	my $percent = 100 * $_->{total_ns} / $waited;
+	my $share = $_->{total_ns} < int($waited / 10) ? 'an event' : sprintf '%.0f %%', 100 * $_->{total_ns} / $waited;
 
-	sprintf 'next: (%.*f %%%s) %s %s', $percent < 1, $percent, $mostly, @{$_}{qw(finding change)}
+	"next: ($share$mostly) $_->{finding} $_->{change}"
 } @{$end->{remedies}};
 my $shown = join("\n", block()) =~ s/\n {6}/ /gr;
 wrong("what to do: $shown\nnot $next") unless $shown eq $next;

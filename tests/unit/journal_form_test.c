@@ -356,8 +356,9 @@ TEST(test_waits_of_units)
 	receive_unit(
 		"d.service",
 		"d.service waited 0 us in 0 stalls of the last 1 s; 10 ms in 1 memory wait, "
-		"most of it refault; 10 ms of it in 1 shorter than a stall. Files in use were freed "
-		"and read again: for the unit's limit (memcg reclaim) or by kswapd. Raise the unit's limit or add memory, so that its files fit, or protect it with MemoryLow=.");
+		"most of it refault; 10 ms of it in 1 shorter than a stall. Files in use had been freed "
+		"by reclaim, and tasks waited to read them again. Raise the unit's limit or add memory, so that "
+		"its files fit, or protect it with MemoryLow=.");
 	has_remedy("refault");
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_STALLS"), 0);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_TOTAL_USEC"), 0);

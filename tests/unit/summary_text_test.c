@@ -276,6 +276,7 @@ UNIT_TEST_WITH(test_short, set_up, tear_down)
 		"they took 100 ms together, waiting or running; median 3.1 ms, longest 90 ms\n"
 		"no records lost; 2 stalls are incomplete (1: a switch of the task was not recorded, "
 		"1: older records were dropped)\n"
+		"reclaim ran for the machine, not for cgroups at their limits\n"
 		"\n"
 		"why                               ms    %\n"
 		"  direct reclaim                  84   84   reclaim itself 59, shrinkers 25\n"
@@ -463,6 +464,35 @@ UNIT_TEST_WITH(test_had_cpu, set_up, tear_down)
 	text_has(text,
 		 "\n  waiting for a CPU              200  100   had it: a\\x1b in batch.service "
 		 "45 %, kworker/u8 25 %, not recorded 4 %\n");
+}
+
+/* Whether memory was short in the machine or in cgroups, with that line alone. */
+UNIT_TEST_WITH(test_reclaim_ran_for, set_up, tear_down)
+{
+	static const struct {
+		enum phase_group group;
+		bool background;
+		const char *line;
+	} rows[] = {
+		{ PHASE_COMPACTION, false, NULL },
+		{ PHASE_MEMORY_HIGH, false, "cgroups at their limits, not for the machine\n" },
+		{ PHASE_MEMCG_RECLAIM, false, "cgroups at their limits, not for the machine\n" },
+		{ PHASE_OTHER_RECLAIM, false, "cgroups at their limits, not for the machine\n" },
+		{ PHASE_OTHER_RECLAIM, true, "the machine, and for cgroups at their limits\n" },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct stall one = { .tid = 1, .end = MS };
+		char line[100] = "reclaim ran for ";
+
+		phases_spend(&one.phases, rows[i].group, PART_ITSELF, STATE_RUNNING, MS);
+		count_stall(&one, "t", "", rows[i].background);
+		print(false);
+		if (rows[i].line)
+			text_has(text, strcat(line, rows[i].line));
+		else
+			assert_null(strstr(text, line));
+	}
 }
 
 static void reclaim(const char *cgroup, const char *memcg, uint64_t pages, uint64_t ns)
