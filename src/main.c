@@ -18,17 +18,6 @@
 #include "allocfilt/tracing/guardian.h"
 #include "allocfilt/tracing/kernel.h"
 
-/*
- * If descriptor 0, 1 or 2 is closed, the next file to be opened would become stdin, stdout or
- * stderr. /dev/null takes its place, read-only so that a write fails as on a closed descriptor.
- */
-static void fill_standard_descriptors(void)
-{
-	for (int fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-			(void)!open("/dev/null", O_RDONLY);
-}
-
 /* Traces a running kernel, or filters a capture. */
 static int run_source(const struct run_context *run, struct failure *failure)
 {
@@ -194,7 +183,13 @@ int main(int argc, char **argv)
 	};
 	int ret;
 
-	fill_standard_descriptors();
+	/*
+	 * If descriptor 0, 1 or 2 is closed, the next file to be opened would become stdin, stdout or
+	 * stderr. /dev/null takes its place, read-only so that a write fails as on a closed descriptor.
+	 */
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			(void)!open("/dev/null", O_RDONLY);
 	log_open();
 	ret = options_parse(&options, argc, argv,
 			    !strcmp(subcommand, "account") ? account_form_names() :

@@ -78,15 +78,6 @@ static bool area_has_room(struct area *area, size_t bytes)
 	return true;
 }
 
-/* Gives back the memory that data symbols took while the file was read. */
-static void area_trim(struct area *area)
-{
-	size_t size = (area->used / AREA_STEP + 1) * AREA_STEP;
-
-	if (size < area->size && mremap(area->base, area->size, size, 0) != MAP_FAILED)
-		area->size = size;
-}
-
 static void area_free(struct area *area)
 {
 	if (area->base)
@@ -387,7 +378,9 @@ uint64_t modules_hash(int fd)
 
 bool symbols_read(struct symbols *symbols)
 {
+	struct area *entries = &symbols->entries;
 	bool has_room;
+	size_t size;
 
 	if (symbols->readable)
 		return true;
@@ -397,7 +390,10 @@ bool symbols_read(struct symbols *symbols)
 	symbols->modules_hash = modules_hash(symbols->modules);
 	has_room = read_lines(symbols);
 	merge_modules(symbols);
-	area_trim(&symbols->entries);
+	/* Data symbols took memory while the file was read. */
+	size = (entries->used / AREA_STEP + 1) * AREA_STEP;
+	if (size < entries->size && mremap(entries->base, entries->size, size, 0) != MAP_FAILED)
+		entries->size = size;
 	return has_room;
 }
 

@@ -431,14 +431,6 @@ static void json_reclaimed(struct json *json, const struct summary_view *view,
 	json_close(json, ']');
 }
 
-static void json_states(struct json *json, const struct phases *phases)
-{
-	json_open(json, "states", '{');
-	for (int state = 0; state < PHASE_STATES; state++)
-		json_some_ns(json, phase_state_names[state].key, phases_state(phases, state));
-	json_close(json, '}');
-}
-
 static void json_stalls(struct json *json, const char *key, const struct summary_view *view,
 			enum stall_side side)
 {
@@ -448,8 +440,13 @@ static void json_stalls(struct json *json, const char *key, const struct summary
 	json_latency(json, &stalls->latency);
 	json_phases(json, &stalls->phases);
 	json_causes(json, stalls->causes);
-	if (view->has_sched)
-		json_states(json, &stalls->phases);
+	if (view->has_sched) {
+		json_open(json, "states", '{');
+		for (int state = 0; state < PHASE_STATES; state++)
+			json_some_ns(json, phase_state_names[state].key,
+				     phases_state(&stalls->phases, state));
+		json_close(json, '}');
+	}
 	json_waits(json, view, &stalls->waits);
 	if (side == STALLS_WAITING && phases_state(&stalls->phases, STATE_WAITED))
 		json_summary_had_cpu(json, view->summary);

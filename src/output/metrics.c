@@ -300,14 +300,6 @@ static void metrics_total(const struct metric *metric, const struct line *labels
 	metrics_sample(metric, labels, values[which]);
 }
 
-static void add_total(struct shrinker_total *sum, const struct shrinker_total *more)
-{
-	sum->ranked.total += more->ranked.total;
-	sum->count += more->count;
-	if (more->max > sum->max)
-		sum->max = more->max;
-}
-
 /* An address in place of a symbol would reveal where the kernel is loaded (KASLR). */
 static void shrinker_name(const struct summary_view *view, const struct shrinker_total *total,
 			  char name[STALL_FUNCTION_MAX])
@@ -338,10 +330,14 @@ static void metrics_shrinkers(struct writer *writer, const struct summary_view *
 		names[count] = hash_text(name);
 		for (at = 0; names[at] != names[count]; at++)
 			;
-		if (at == count)
+		if (at == count) {
 			sums[count++] = *total;
-		else
-			add_total(&sums[at], total);
+			continue;
+		}
+		sums[at].ranked.total += total->ranked.total;
+		sums[at].count += total->count;
+		if (total->max > sums[at].max)
+			sums[at].max = total->max;
 	}
 	for (int which = 0; which < TOTALS; which++) {
 		struct metric metric = metrics_begin(writer, families[which].name,

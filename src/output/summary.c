@@ -798,6 +798,7 @@ static void put_background(struct writer *writer, const struct summary_view *vie
 static void put_remedies(struct writer *writer, const struct summary_view *view)
 {
 	const struct remedies *remedies = &summary_stalls(view->summary, STALLS_WAITING)->remedies;
+	const struct runner_total *runner = summary_at(view->summary, SUMMARY_RUNNERS, 0);
 	const struct summary_total *cgroup;
 	const struct remedy *remedy;
 	struct line line;
@@ -814,6 +815,11 @@ static void put_remedies(struct writer *writer, const struct summary_view *view)
 		if (cgroup && remedies_ns(&cgroup->remedies, remedy) >= ns - ns / 2) {
 			line_add(&line, ", felt by ");
 			line_add_name(&line, writer, cgroup_label(view, cgroup->ranked.name));
+		}
+		if (runner && !strcmp(remedy->key, "cpu") && runner->ranked.total >= ns - ns / 2 &&
+		    strlen(runner->cgroup) > 1) {
+			line_add(&line, ", caused by ");
+			line_add_name(&line, writer, cgroup_label(view, runner->cgroup));
 		}
 		line_add(&line, ") %s\n      %s", remedy->finding, remedy->change);
 		line_put(&line, writer);
@@ -884,18 +890,35 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 	line_put(&line, writer);
 }
 
-/* Direct reclaim and kswapd run for the whole machine. */
+/* Direct reclaim and kswapd run for the whole machine. Cgroups with a stall at a limit are named. */
 static void put_reclaim(struct writer *writer, const struct summary_view *view)
 {
 	const struct phases *tasks = &summary_stalls(view->summary, STALLS_WAITING)->phases;
 	const struct phases *kswapd = &summary_stalls(view->summary, STALLS_BACKGROUND)->phases;
 	bool limits = tasks->groups & (1u << PHASE_MEMCG_RECLAIM | 1u << PHASE_MEMORY_HIGH);
+	bool machine = tasks->groups & 1u << PHASE_DIRECT_RECLAIM ||
+		       kswapd->groups & 1u << PHASE_OTHER_RECLAIM;
+	const struct summary_total *cgroup;
+	struct line line;
+	int named = 0;
 
-	if (phases_group(tasks, PHASE_DIRECT_RECLAIM) || phases_group(kswapd, PHASE_OTHER_RECLAIM))
-		line_write(writer, "reclaim ran for the machine, %s for cgroups at their limits",
-			   limits ? "and" : "not");
-	else if (limits)
-		put_text(writer, "reclaim ran for cgroups at their limits, not for the machine\n");
+	if (!limits && !machine)
+		return;
+	line_clear(&line);
+	line_add(&line, "reclaim ran for %s",
+		 limits ? "cgroups at their limits" :
+			  "the machine, not for cgroups at their limits");
+	for (size_t i = 0;
+	     i < rows_of(view) && (cgroup = summary_at(view->summary, SUMMARY_CGROUPS, i)); i++)
+		if (cgroup->causes[PHASE_MEMCG_RECLAIM].count ||
+		    cgroup->causes[PHASE_MEMORY_HIGH].count) {
+			line_add(&line, named++ ? ", " : " (");
+			line_add_name(&line, writer, cgroup_label(view, cgroup->ranked.name));
+		}
+	if (limits)
+		line_add(&line, "%s, %s for the machine", named ? ")" : "",
+			 machine ? "and" : "not");
+	line_put(&line, writer);
 }
 
 void summary_view_since(struct summary_view *view, const struct summary_view *before)

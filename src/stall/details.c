@@ -61,15 +61,6 @@ static struct outcome *add_outcome(struct details *details, int32_t status, uint
 	return outcome;
 }
 
-static void note_outcome(struct details *details, struct resolver *resolver,
-			 const struct record *record)
-{
-	struct outcome *outcome = add_outcome(details, record->fields.status, 1);
-
-	if (outcome)
-		resolver_event(resolver, record, "status", outcome->name, sizeof(outcome->name));
-}
-
 static void note_inactive_list(struct details *details, const struct record_fields *fields)
 {
 	struct stall_counts *counts = &details->counts;
@@ -86,6 +77,8 @@ static void note_inactive_list(struct details *details, const struct record_fiel
 void details_event(struct details *details, const struct plan *plan, struct resolver *resolver,
 		   const struct record *record)
 {
+	struct outcome *outcome;
+
 	if (record->stack.number)
 		details->stack = record->stack.number;
 	switch (plan->events[record->event].id) {
@@ -114,7 +107,10 @@ void details_event(struct details *details, const struct plan *plan, struct reso
 		note_node(details, record->fields.nid);
 		break;
 	case EVENT_COMPACTION_END:
-		note_outcome(details, resolver, record);
+		outcome = add_outcome(details, record->fields.status, 1);
+		if (outcome)
+			resolver_event(resolver, record, "status", outcome->name,
+				       sizeof(outcome->name));
 		break;
 	default:
 		break;

@@ -138,13 +138,13 @@ static const struct {
 	    "Set MemoryLow= on the unit that suffers, MemoryHigh= on the one that takes most.",
 	    UNITS ", " CGROUPS),
 	ROW("limit", MEMCG, ANY, ANY, NULL,
-	    "The unit was at its own limit (or its slice was) and freed its own memory, not the machine's.",
-	    "Look at memory.events and memory.peak of the cgroup.",
+	    "The unit was at its own limit, and freed its own memory, not the machine's.",
+	    "Look at memory.events and memory.peak of the unit, and of the slices that it is in.",
 	    "Raise MemoryMax= or MemoryHigh= of the unit, or have it use less memory.",
 	    UNITS ", " CGROUPS),
 	ROW("memory_high", BIT(PHASE_MEMORY_HIGH), ANY, ANY, NULL,
-	    "The unit was above its own MemoryHigh= (or its slice was), and the kernel slowed it down.",
-	    "Look at memory.current and memory.high, and at high in memory.events.",
+	    "The unit was above its MemoryHigh=, and the kernel slowed it down.",
+	    "Look at memory.current, memory.high and memory.events of the unit, and of its slices.",
 	    "Raise MemoryHigh= of the unit, or have it use less memory.", UNITS ", " CGROUPS),
 	ROW("direct_reclaim", DIRECT, ANY, ANY, NULL,
 	    "The machine, not one unit, was short: free memory ran out faster than kswapd freed more.",
@@ -158,12 +158,12 @@ static const struct {
 	ROW("swap_in", BIT(PHASE_SWAP_IN), ANY, ANY, NULL,
 	    "Pages in use had been swapped out by reclaim, and tasks waited to get them back.",
 	    "Look at si in vmstat 1, and at memory.swap.current of the unit.",
-	    "Raise the unit's limit or add memory, protect it with MemoryLow=, or swap to a faster disk.",
+	    "Raise the unit's limit; if it has none, add memory or set MemoryLow=; or use faster swap.",
 	    UNITS ", " CGROUPS),
 	ROW("refault", BIT(PHASE_REFAULT), ANY, ANY, NULL,
 	    "Files in use had been freed by reclaim, and tasks waited to read them again.",
 	    "Look at workingset_refault_* in memory.stat of the unit, and in /proc/vmstat.",
-	    "Raise the unit's limit or add memory, so that its files fit, or protect it with MemoryLow=.",
+	    "Raise the unit's limit, so that its files fit; if it has none, add memory or set MemoryLow=.",
 	    UNITS ", " CGROUPS),
 	ROW("oom", BIT(PHASE_OOM), ANY, ANY, NULL,
 	    "The OOM killer ran, because reclaim did not free what was asked for.",
@@ -257,11 +257,14 @@ const struct remedy *remedies_at(const struct remedies *remedies, int rank, uint
 		return NULL;
 	for (int i = 0; i < REMEDIES; i++)
 		weights[i] = remedies->ns[i] && rows[i].groups == BIT(PHASE_OOM) ? UINT64_MAX :
-										   remedies->ns[i];
+			     remedies->ns[i] < remedies->total / 10		 ? 0 :
+			     remedies->ns[i] && rows[i].groups == BIT(PHASE_OUTSIDE) ?
+								      1 :
+								      remedies->ns[i];
 	do {
 		row = ranking_next(weights, sizeof(weights[0]), REMEDIES, row);
 	} while (row >= 0 && rank--);
-	if (row < 0 || !weights[row] || weights[row] < remedies->total / 10)
+	if (row < 0 || !weights[row])
 		return NULL;
 	*ret_ns = remedies->ns[row];
 	return &rows[row].remedy;

@@ -107,8 +107,9 @@ for my $of ($end->{stalls}, @{$end->{cgroups}}) {
 
 my $all = sum0(values %ns);
 delete $ns{''};
+my %place = map { $_ => $_ eq 'oom' ? 0 : /^(?:allocator_runs|not_recorded)$/ ? 2 : 1 } keys %ns;
 my @expected = grep { $ns{$_} && ($_ eq 'oom' || $ns{$_} >= $all / 10) }
-	sort { ($b eq 'oom') <=> ($a eq 'oom') || $ns{$b} <=> $ns{$a} } keys %ns;
+	sort { $place{$a} <=> $place{$b} || $ns{$b} <=> $ns{$a} } keys %ns;
 $#expected = 2 if @expected > 3;
 my @shown = @{$end->{remedies}};
 my $is = join ' ', map { "$_->{key} $_->{total_ns}" } @shown;

@@ -184,7 +184,7 @@ splice @lines, 0, $head;
 my $beside = grep { !/ : total time = |^  \(up to .* more\)$|^next: |^ {6}[A-Z]/ } @lines;
 wrong("$beside lines beside the shrinkers'") if $beside > MOST_LINES;
 wrong("longer than a line of a terminal: $_")
-	for grep { length > 80 && !/ : total time = |^longest: |^background |^waits for memory|^  .*\d +\d+   \D|reclaimed from$|^  .*(?:us|ms|s)   .* %   / &&
+	for grep { length > 80 && !/ : total time = |^longest: |^background |^waits for memory|^reclaim ran |^  .*\d +\d+   \D|reclaimed from$|^  .*(?:us|ms|s)   .* %   / &&
 		(length > 130 || !/^next: |^ {6}[A-Z]/) } @lines[(@stalls ? 4 : 3) .. $#lines];
 
 shift @lines;
@@ -270,15 +270,19 @@ if ($waits) {
 	wrong("not '$should': $line") if $line ne $should;
 }
 
-# For whom reclaim ran, by the phases of the stalls.
+# For whom reclaim ran, by the phases of the stalls, and which cgroups had a stall at a limit.
 my $limits = grep { $_->{phases}{memcg_reclaim}{total_ns} || $_->{phases}{memory_high}{total_ns} } @stalls;
 my $machine = (grep { $_->{phases}{direct_reclaim}{total_ns} } @stalls) ||
 	grep { $_->{phases}{other_reclaim}{total_ns} } @background;
-my $for = !$machine ? 'cgroups at their limits, not for the machine' :
-	'the machine, ' . ($limits ? 'and' : 'not') . ' for cgroups at their limits';
+my %limited = map { $_->{task}{cgroup} => 1 } grep { $_->{cause} =~ /^(?:memcg_reclaim|memory_high)$/ } @stalls;
 
 if ($machine || $limits) {
 	my $line = shift @lines // '';
+	my @named = map { $limited{$_->{cgroup}} ? $_->{cgroup} =~ s{.*/(?=.)}{}r : () }
+		grep { defined } @{$end->{cgroups}}[0 .. ROWS - 1];
+	my $for = !$limits ? 'the machine, not for cgroups at their limits' :
+		'cgroups at their limits' . (@named ? ' (' . join(', ', @named) . ')' : '') . ', ' .
+		($machine ? 'and' : 'not') . ' for the machine';
 
 	wrong("not 'reclaim ran for $for': $line") if $line ne "reclaim ran for $for";
 }
@@ -476,6 +480,10 @@ my $next = join "\n", map {
 	my $mostly = 2 * ($_->{cgroup_ns} // 0) >= $_->{total_ns} ?
 		', felt by ' . $_->{cgroup} =~ s/.*\/(?=.)//r : '';
 
+	my ($first) = @{$end->{stalls}{had_cpu}};
+
+	$mostly .= ', caused by ' . $first->{cgroup} =~ s{.*/}{}r if $_->{key} eq 'cpu' && $first &&
+		($first->{cgroup} // '/') ne '/' && 2 * $first->{total_ns} >= $_->{total_ns};
 	my $share = $_->{total_ns} < int($waited / 10) ? 'an event' : sprintf '%.0f %%', 100 * $_->{total_ns} / $waited;
 
 	"next: ($share$mostly) $_->{finding} $_->{change}"

@@ -349,16 +349,16 @@ TEST(test_waits_of_units)
 	receive_unit(
 		"b.service",
 		"b.service waited 0 us in 0 stalls of the last 1 s; 60 ms in 1 memory wait, "
-		"most of it memory.high; 60 ms of it in 1 shorter than a stall. The unit was above its own "
-		"MemoryHigh= (or its slice was), and the kernel slowed it down. Raise MemoryHigh= of the unit, "
+		"most of it memory.high; 60 ms of it in 1 shorter than a stall. The unit was above its "
+		"MemoryHigh=, and the kernel slowed it down. Raise MemoryHigh= of the unit, "
 		"or have it use less memory.");
 	has_remedy("memory_high");
 	receive_unit(
 		"d.service",
 		"d.service waited 0 us in 0 stalls of the last 1 s; 10 ms in 1 memory wait, "
 		"most of it refault; 10 ms of it in 1 shorter than a stall. Files in use had been freed "
-		"by reclaim, and tasks waited to read them again. Raise the unit's limit or add memory, so that "
-		"its files fit, or protect it with MemoryLow=.");
+		"by reclaim, and tasks waited to read them again. Raise the unit's "
+		"limit, so that its files fit; if it has none, add memory or set MemoryLow=.");
 	has_remedy("refault");
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_STALLS"), 0);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_TOTAL_USEC"), 0);
@@ -398,8 +398,8 @@ TEST(test_causes_of_a_unit)
 		"a.service",
 		"a.service waited 600 ms in 4 stalls of the last 1 s, worst "
 		"349 ms; cause: memcg reclaim 58 %, compaction 25 %. The "
-		"unit was at its own limit (or its slice was) and freed its own memory, not the "
-		"machine's. Raise MemoryMax= or MemoryHigh= of the unit, or have it use "
+		"unit was at its own limit, and freed its own memory, not the machine's. Raise MemoryMax= or "
+		"MemoryHigh= of the unit, or have it use "
 		"less memory.");
 	has_remedy("limit");
 	assert_string_equal(fake_value(&entry, "ALLOCFILT_CAUSE"), "memcg_reclaim");

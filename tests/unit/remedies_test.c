@@ -220,6 +220,10 @@ UNIT_TEST(test_which_are_shown)
 	assert_string_equal(key_at(1), "direct_reclaim");
 	assert_string_equal(key_at(2), "node_reclaim");
 	assert_string_equal(key_at(3), "nothing");
+	spend(PHASE_OUTSIDE, 900);
+	assert_string_equal(key_at(1), "direct_reclaim");
+	assert_string_equal(key_at(2), "not_recorded");
+	assert_string_equal(key_at(3), "nothing");
 }
 
 /* A long wait is in a stall already. No condition holds for a short one, of which only the reason is known. */

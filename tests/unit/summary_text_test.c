@@ -471,14 +471,18 @@ UNIT_TEST_WITH(test_reclaim_ran_for, set_up, tear_down)
 {
 	static const struct {
 		enum phase_group group;
-		bool background;
+		const char *cgroup; /* NULL: of kswapd */
 		const char *line;
 	} rows[] = {
-		{ PHASE_COMPACTION, false, NULL },
-		{ PHASE_MEMORY_HIGH, false, "cgroups at their limits, not for the machine\n" },
-		{ PHASE_MEMCG_RECLAIM, false, "cgroups at their limits, not for the machine\n" },
-		{ PHASE_OTHER_RECLAIM, false, "cgroups at their limits, not for the machine\n" },
-		{ PHASE_OTHER_RECLAIM, true, "the machine, and for cgroups at their limits\n" },
+		{ PHASE_COMPACTION, "/x/c", NULL },
+		{ PHASE_MEMORY_HIGH, "", "cgroups at their limits, not for the machine\n" },
+		{ PHASE_OTHER_RECLAIM, "/x/b", "cgroups at their limits, not for the machine\n" },
+		{ PHASE_MEMCG_RECLAIM, "/x/a",
+		  "cgroups at their limits (a), not for the machine\n" },
+		{ PHASE_MEMORY_HIGH, "/x/b",
+		  "cgroups at their limits (b, a), not for the machine\n" },
+		{ PHASE_OTHER_RECLAIM, NULL,
+		  "cgroups at their limits (b, a), and for the machine\n" },
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
@@ -486,7 +490,7 @@ UNIT_TEST_WITH(test_reclaim_ran_for, set_up, tear_down)
 		char line[100] = "reclaim ran for ";
 
 		phases_spend(&one.phases, rows[i].group, PART_ITSELF, STATE_RUNNING, MS);
-		count_stall(&one, "t", "", rows[i].background);
+		count_stall(&one, "t", rows[i].cgroup ? rows[i].cgroup : "/", !rows[i].cgroup);
 		print(false);
 		if (rows[i].line)
 			text_has(text, strcat(line, rows[i].line));
