@@ -241,6 +241,15 @@ static void print_address(struct out *out, const struct print_source *source,
 	print_chars(out, text, (size_t)length);
 }
 
+/* Up to a NUL. */
+static void print_bytes(struct out *out, const struct print_source *source, const struct step *step)
+{
+	struct bytes bytes = bytes_of(source, step);
+	const char *text = (const char *)source->data + bytes.offset;
+
+	print_chars(out, text, strnlen(text, bytes.length));
+}
+
 /* trace_print_array_seq() of the kernel */
 static void print_array(struct out *out, const struct print_source *source, const struct step *step)
 {
@@ -262,8 +271,6 @@ static void run_steps(struct out *out, const struct print_source *source, const 
 		      const struct step *end)
 {
 	struct value stack[STACK_MAX], *top = stack;
-	struct bytes bytes;
-	const char *text;
 
 	for (; step < end; step++) {
 		switch ((enum step_kind)step->kind) {
@@ -309,9 +316,7 @@ static void run_steps(struct out *out, const struct print_source *source, const 
 		case STEP_NAME:
 			break;
 		case STEP_PUT_CHARS:
-			bytes = bytes_of(source, step);
-			text = (const char *)source->data + bytes.offset;
-			print_chars(out, text, strnlen(text, bytes.length));
+			print_bytes(out, source, step);
 			break;
 		case STEP_PUT_ARRAY:
 			print_array(out, source, step);

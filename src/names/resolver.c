@@ -332,18 +332,16 @@ void resolver_shrinker(struct resolver *resolver, uint64_t shrinker, uint64_t ca
 		snprintf(text + used, size - used, "[%s]", label);
 }
 
-/* A function of a tracepoint, between the traced one and the trigger that writes a stack. */
-static bool is_tracing(const struct symbol *symbol)
-{
-	return symbol && (!strncmp(symbol->name, "__traceiter_", 12) ||
-			  !strncmp(symbol->name, "trace_event_raw_event_", 22));
-}
-
 size_t resolver_stack(struct resolver *resolver, uint32_t number, const uint64_t **ret_frames)
 {
 	size_t count = resolver->stacks ? stacks_of(resolver->stacks, number, ret_frames) : 0;
+	const struct symbol *symbol;
 
-	for (; count && is_tracing(symbols_find(resolver->symbols, **ret_frames)); count--)
+	/* Functions of a tracepoint lie between the traced one and the trigger that writes a stack. */
+	for (; count && (symbol = symbols_find(resolver->symbols, **ret_frames)) &&
+	       (!strncmp(symbol->name, "__traceiter_", 12) ||
+		!strncmp(symbol->name, "trace_event_raw_event_", 22));
+	     count--)
 		++*ret_frames;
 	return count;
 }

@@ -390,7 +390,7 @@ bool symbols_read(struct symbols *symbols)
 	symbols->modules_hash = modules_hash(symbols->modules);
 	has_room = read_lines(symbols);
 	merge_modules(symbols);
-	/* Data symbols took memory while the file was read. */
+	/* Data symbols took memory while the file was read, which goes back. */
 	size = (entries->used / AREA_STEP + 1) * AREA_STEP;
 	if (size < entries->size && mremap(entries->base, entries->size, size, 0) != MAP_FAILED)
 		entries->size = size;

@@ -905,9 +905,8 @@ static void put_reclaim(struct writer *writer, const struct summary_view *view)
 	if (!limits && !machine)
 		return;
 	line_clear(&line);
-	line_add(&line, "reclaim ran for %s",
-		 limits ? "cgroups at their limits" :
-			  "the machine, not for cgroups at their limits");
+	line_add(&line, "reclaim ran for %scgroups at their limits",
+		 limits ? "" : "the machine, not for ");
 	for (size_t i = 0;
 	     i < rows_of(view) && (cgroup = summary_at(view->summary, SUMMARY_CGROUPS, i)); i++)
 		if (cgroup->causes[PHASE_MEMCG_RECLAIM].count ||

@@ -688,7 +688,7 @@ static int end_wait(struct stalls *stalls, struct log_task *task, const struct r
 	};
 	int ret = 0;
 
-	/* It was in progress when the run began if nothing but its end was ever recorded of it. */
+	/* A wait was in progress when the run began if nothing but its end was ever recorded of it. */
 	if (!has_begun && (!stalls->began || stalls->losses || task->dropped_at))
 		return 0;
 	if (task->nr_waits > 1 && !is_part && !doubtful) {

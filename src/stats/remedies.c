@@ -255,12 +255,13 @@ const struct remedy *remedies_at(const struct remedies *remedies, int rank, uint
 
 	if (rank >= REMEDIES_SHOWN)
 		return NULL;
-	for (int i = 0; i < REMEDIES; i++)
-		weights[i] = remedies->ns[i] && rows[i].groups == BIT(PHASE_OOM) ? UINT64_MAX :
-			     remedies->ns[i] < remedies->total / 10		 ? 0 :
-			     remedies->ns[i] && rows[i].groups == BIT(PHASE_OUTSIDE) ?
-								      1 :
-								      remedies->ns[i];
+	for (int i = 0; i < REMEDIES; i++) {
+		weights[i] = remedies->ns[i] < remedies->total / 10 ? 0 : remedies->ns[i];
+		if (weights[i] && rows[i].groups == BIT(PHASE_OUTSIDE))
+			weights[i] = 1;
+		if (remedies->ns[i] && rows[i].groups == BIT(PHASE_OOM))
+			weights[i] = UINT64_MAX;
+	}
 	do {
 		row = ranking_next(weights, sizeof(weights[0]), REMEDIES, row);
 	} while (row >= 0 && rank--);

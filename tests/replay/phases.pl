@@ -600,11 +600,11 @@ sub check_runners {
 	$runners += grep { $_ ne 'none' && $said->{$_} } keys %$said;
 }
 
-# By the names that the capture has.
+# The cgroups of tasks are those that the capture has.
 my %cgroup_of = -e $text_file =~ s/trace\.txt$/tasks/r ?
 	map { (split ' ')[0, 4] } lines_of($text_file =~ s/trace\.txt$/tasks/r) : ();
 
-# Those of the stalls, by name and cgroup.
+# The runners of the summary are those of the stalls, by name and cgroup.
 sub check_summary_runners {
 	my ($of, @stalls) = @_;
 	my %own;

@@ -39,13 +39,15 @@ sub ns_of { return sprintf '%.0f', $_[0] * 1000 }
 
 my @state_slices;	# of the stall whose event follows
 
+sub runner { return "by $_[0]{tid} $_[0]{task} in " . ($_[0]{cgroup} // '') }
+
 sub check_states {
 	my ($stall) = @_;
 	my (%shown, %said);
 
 	for my $slice (@state_slices) {
 		$shown{$slice->{name}} += ns_of($slice->{dur});
-		$shown{"by $_->{tid} $_->{task}"} += $_->{total_ns} for @{$slice->{args}{had_cpu} // []};
+		$shown{runner($_)} += $_->{total_ns} for @{$slice->{args}{had_cpu} // []};
 		wrong("a state outside of the stall at $slice->{ts}")
 			if ns_of($slice->{ts}) < $stall->{ts_ns} ||
 			   ns_of($slice->{ts} + $slice->{dur}) > $stall->{ts_ns} + $stall->{duration_ns};
@@ -53,7 +55,7 @@ sub check_states {
 	for my $row (@{$stall->{off_cpu} // []}) {
 		$said{$title{$_}} += $row->{"${_}_ns"} // 0 for qw(cpu_wait blocked slept);
 	}
-	$said{"by $_->{tid} $_->{task}"} += $_->{total_ns} for @{$stall->{had_cpu} // []};
+	$said{runner($_)} += $_->{total_ns} for @{$stall->{had_cpu} // []};
 	for my $what (keys %{{ %shown, %said }}) {
 		wrong("the stall at $stall->{ts_ns}: $what: ", $shown{$what} // 0, ' ns, and not ', $said{$what} // 0)
 			if ($shown{$what} // 0) != ($said{$what} // 0);

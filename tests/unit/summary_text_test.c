@@ -466,6 +466,29 @@ UNIT_TEST_WITH(test_had_cpu, set_up, tear_down)
 		 "45 %, kworker/u8 25 %, not recorded 4 %\n");
 }
 
+/* The unit that had the CPU for half of the time is the culprit. */
+UNIT_TEST_WITH(test_caused_by, set_up, tear_down)
+{
+	for (uint64_t ms = 99; ms <= 100; ms++) {
+		struct stall_slice runner = { .tid = 5, .ns = ms * MS, .name = "a" };
+		struct stall one = { .tid = 1,
+				     .end = 200 * MS,
+				     .off_cpu = true,
+				     .runners = &runner,
+				     .nr_runners = 1 };
+
+		phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 200 * MS);
+		summary_reset(view.summary);
+		resolver.task_info = in_unit;
+		count_stall(&one, "t", "", false);
+		resolver.task_info = NULL;
+		print(false);
+		text_has(text, ms < 100 ?
+				       "\nnext: (100 %) Other tasks had the CPUs" :
+				       "\nnext: (100 %, caused by batch.service) Other tasks had");
+	}
+}
+
 /* Whether memory was short in the machine or in cgroups, with that line alone. */
 UNIT_TEST_WITH(test_reclaim_ran_for, set_up, tear_down)
 {

@@ -70,7 +70,7 @@ void task_cache_see_saved(struct task_cache *cache, uint64_t ts);
 const char *task_cache_name(struct task_cache *cache, int tid, uint64_t ts);
 
 /**
- * task_cache_info - process and cgroup; never NULL; valid until the next call
+ * task_cache_info - process and cgroup; never NULL; valid until @size others were looked up
  *
  * Information older than a second is read again, as a task may move and an id may be reused.
  * A task that has exited keeps its information.

@@ -41,8 +41,7 @@ void remedies_add(struct remedies *remedies, const struct remedies *more);
 void remedies_wait(struct remedies *remedies, const struct memory_wait *wait, bool is_long);
 
 /**
- * remedies_at - what is shown, most time first; NULL after the last. The OOM killer comes before all, time
- *	that is not explained comes last
+ * remedies_at - the OOM killer, what has most time, and last what is not explained; NULL after the last
  * @ret_ns: the time that it explains
  */
 const struct remedy *remedies_at(const struct remedies *remedies, int rank, uint64_t *ret_ns);
