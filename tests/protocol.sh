@@ -7,8 +7,19 @@
 cases=${scratch:-/tmp}/cases
 : >"$cases"
 
+# wanted NAME: is the case among those that were asked for, by the pattern $CASE?
+wanted()
+{
+	# shellcheck disable=SC2254 # a pattern
+	case $1 in
+	${CASE:-*} | ${CASE:-*}:*) ;;
+	*) return 1 ;;
+	esac
+}
+
 pass()
 {
+	wanted "$1" || return 0
 	printf . >>"$cases"
 	echo "ok $1"
 }
@@ -16,6 +27,7 @@ pass()
 # fail NAME REASON: and what is in the file $err, if there is one
 fail()
 {
+	wanted "$1" || return 0
 	printf . >>"$cases"
 	echo "not ok $1: $2"
 	[ ! -s "${err:-}" ] || sed 's/^/  stderr: /' "$err" | head -n 5
@@ -24,6 +36,7 @@ fail()
 # skip NAME REASON: one case
 skip()
 {
+	wanted "$1" || return 0
 	printf . >>"$cases"
 	echo "skip $1: $2"
 }

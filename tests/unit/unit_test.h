@@ -112,6 +112,7 @@ static inline int unit_tests_run(CMFixtureFunction set_up, CMFixtureFunction tea
 	}
 	for (size_t i = 0; i < count; i++)
 		tests[i] = sorted[i]->test;
+	cmocka_set_test_filter(getenv("CASE"));
 	return _cmocka_run_group_tests("tests", tests, count, set_up, tear_down);
 }
 
