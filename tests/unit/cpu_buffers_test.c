@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <dlfcn.h>
 #include <sys/wait.h>
+#include <tracefs.h>
 
 #include "allocfilt/base/trace_dir.h"
 #include "allocfilt/tracing/cpu_buffers.h"
@@ -126,6 +128,29 @@ RUN(test_offline_cpu)
 	assert_true(cpu_buffers_fd(buffers, 1) >= 0);
 	assert_int_equal(read_all(), 1);
 	assert_string_equal(came.out, "0:a 2:a 1:a ");
+}
+
+static int read_error;
+
+int tracefs_cpu_read(struct tracefs_cpu *cpu, void *page, bool nonblock)
+{
+	int (*read_it)(struct tracefs_cpu *, void *, bool) = dlsym(RTLD_NEXT, "tracefs_cpu_read");
+
+	errno = read_error;
+	return errno ? -1 : read_it(cpu, page, nonblock);
+}
+
+/* A CPU that went offline is no error of reading. */
+RUN(test_errors)
+{
+	put_cpu(0, 1);
+	open_all();
+	for (int i = 0; i < 2; i++) {
+		read_error = i ? EIO : ENODEV;
+		assert_int_equal(read_all(), 0);
+		assert_int_equal(cpu_buffers_errors(buffers), i);
+	}
+	read_error = 0;
 }
 
 /* As tracing_stats_read() of the kernel prints it. */

@@ -440,11 +440,11 @@ TEST(test_held_back)
 	counts_are(50, 10, 0);
 	tick(START + MINUTE - 1);
 	nothing_more();
-	tick(START + MINUTE);
+	tick(START + MINUTE + 600 * MS);
 	receive(JOURNAL_ID_HELD_BACK);
 	assert_string_equal(
 		fake_value(&entry, "MESSAGE"),
-		"10 more stalls in the last 60 s, of 3.2 s in all, held back; the worst: "
+		"10 more stalls in the last 61 s, of 3.2 s in all, held back; the worst: "
 		"task[2]: page allocation stalled 1.5 s: direct reclaim 100 %: reclaim itself 100 %; "
 		"order 2 GFP_KERNEL");
 	assert_string_equal(fake_value(&entry, "PRIORITY"), "3");

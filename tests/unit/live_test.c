@@ -691,6 +691,20 @@ RUN(test_losses)
 		       "\nlost cpu0 0\nread cpu0 0\nlost cpu1 7\nread cpu1 900\n");
 }
 
+static void drop_records(void *context, uint64_t now)
+{
+	fake_put("per_cpu/cpu1/stats", "entries: 0\noverrun: 0\ndropped events: 5\n");
+	kill(getpid(), SIGINT);
+}
+
+/* No page tells of these. */
+RUN(test_dropped_records)
+{
+	hooks.tracing = drop_records;
+	assert_int_equal(run("-t134"), 0);
+	assert_non_null(strstr(errors, "5 records were lost"));
+}
+
 /* It begins with tracing, and its signal is one of the service's. */
 RUN(test_duration_of_a_service)
 {

@@ -344,6 +344,8 @@ UNIT_TEST(losses)
 		{ MADE_MISSED | MADE_STORED, 123456, 8, 0, 123456, false },
 		{ MADE_MISSED, 0, 8, 0, RECORD_LOST_UNKNOWN, false },
 		{ MADE_NEGATIVE | MADE_MISSED | MADE_STORED, 5, 8, 0, 5, true },
+		/* the last bytes of the page */
+		{ MADE_MISSED | MADE_STORED, 7, 4064, 0, 7, true },
 		/* impossible counts */
 		{ MADE_MISSED | MADE_STORED, 0, 8, 0, RECORD_LOST_UNKNOWN, false },
 		{ MADE_MISSED | MADE_STORED, 1ull << 63, 8, 0, RECORD_LOST_UNKNOWN, true },

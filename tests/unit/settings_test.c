@@ -246,6 +246,14 @@ TEST(test_status_by_error)
 	assert_int_equal(failure.status, EXIT_STATUS_NO_FEATURE);
 }
 
+TEST(test_instance_of_somebody_else_stays)
+{
+	assert_int_equal(mkdir(strdupa(fake_path(FAKE_INSTANCE)), 0700), 0);
+	assert_int_equal(set(SETTING_INSTANCE, FAKE_INSTANCE, SETTING_PRESENT), -EEXIST);
+	assert_int_equal(settings_restore(&settings, &failure), 0);
+	assert_true(fake_has(FAKE_INSTANCE));
+}
+
 TEST(test_file_that_is_gone_is_done)
 {
 	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "134"), 0);

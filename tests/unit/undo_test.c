@@ -185,6 +185,8 @@ TEST(test_untrusted_files)
 	chmod(undo, 0622);
 	assert_refused("written by others");
 	chmod(undo, 0600);
+	assert_int_equal(truncate(undo, (16 << 20) + 1), 0);
+	assert_refused("too large");
 	assert_int_equal(link(undo, other), 0);
 	assert_refused("hard link");
 	remove(undo);
