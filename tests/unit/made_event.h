@@ -12,7 +12,8 @@
 
 /*
  * An event of a kernel: its fields, packed, as "[TYPE ]NAME SIZE[s]" with s for a sign and "-" for
- * a gap; from them come the text of its format and the bytes of its records.
+ * a gap; from them come the text of its format and the bytes of its records. Without a print
+ * format it is "".
  */
 struct made_event {
 	const char *name;
@@ -77,7 +78,8 @@ static inline const char *format_of(const struct made_event *event)
 			       "\tfield:%s;\toffset:%zu;\tsize:%zu;\tsigned:%d;\n",
 			       fields[i].declaration, fields[i].offset, fields[i].size,
 			       fields[i].is_signed);
-	snprintf(text + at, sizeof(text) - at, "\nprint fmt: %s\n", event->print);
+	snprintf(text + at, sizeof(text) - at, "\nprint fmt: %s\n",
+		 event->print ? event->print : "\"\"");
 	return text;
 }
 
