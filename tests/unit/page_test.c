@@ -111,6 +111,25 @@ static enum page_state read_page(void)
 	return read_part(sizeof(page.bytes));
 }
 
+/* The order is found out also of a layout with the other one. */
+static void assert_order(const struct page_layout *layout, size_t length)
+{
+	struct page_layout guessed = *layout;
+
+	guessed.big_endian = !guessed.big_endian;
+	assert_int_equal(page_layout_guess_order(&guessed, page.bytes, length), 0);
+	assert_int_equal(guessed.big_endian, layout->big_endian);
+}
+
+#define EACH_LAYOUT(name)                                                                          \
+	static void name##_of(const struct page_layout *layout);                                   \
+	UNIT_TEST(name)                                                                            \
+	{                                                                                          \
+		for (size_t at = 0; at < MADE_LAYOUTS; at++)                                       \
+			name##_of(&made_layouts[at]);                                              \
+	}                                                                                          \
+	static void name##_of(const struct page_layout *layout)
+
 static void assert_damaged(void)
 {
 	assert_int_equal(read_page(), PAGE_DAMAGED);
@@ -126,22 +145,23 @@ static void assert_damaged(void)
 static const char header_64[] = FIELD("timestamp", "0", "8") FIELD("commit", "8", "8")
 	FIELD("overwrite", "8", "1") FIELD("data", "16", "4080");
 
-UNIT_TEST(layouts_of_both_widths)
+static void assert_layout(const char *header, bool big_endian, size_t start, int long_size)
 {
-	static const char header_32[] = FIELD("timestamp", "0", "8") FIELD("commit", "8", "4")
-		FIELD("overwrite", "8", "1") FIELD("data", "12", "4084");
 	struct page_layout layout;
 
-	assert_int_equal(page_layout_parse(&layout, header_64, strlen(header_64), true), 0);
+	assert_int_equal(page_layout_parse(&layout, header, strlen(header), big_endian), 0);
 	assert_int_equal(layout.size, 4096);
-	assert_int_equal(layout.header, 16);
-	assert_int_equal(layout.long_size, 8);
-	assert_true(layout.big_endian);
-	assert_int_equal(page_layout_parse(&layout, header_32, strlen(header_32), false), 0);
-	assert_int_equal(layout.size, 4096);
-	assert_int_equal(layout.header, 12);
-	assert_int_equal(layout.long_size, 4);
-	assert_false(layout.big_endian);
+	assert_int_equal(layout.header, start);
+	assert_int_equal(layout.long_size, long_size);
+	assert_int_equal(layout.big_endian, big_endian);
+}
+
+UNIT_TEST(layouts_of_both_widths)
+{
+	assert_layout(header_64, true, 16, 8);
+	assert_layout(FIELD("timestamp", "0", "8") FIELD("commit", "8", "4")
+			      FIELD("overwrite", "8", "1") FIELD("data", "12", "4084"),
+		      false, 12, 4);
 }
 
 UNIT_TEST(layout_is_refused)
@@ -179,22 +199,15 @@ UNIT_TEST(layout_is_refused)
 			 -EINVAL);
 }
 
-UNIT_TEST(order_is_found_out)
+EACH_LAYOUT(order_is_found_out)
 {
 	static const uint64_t commits[] = { 8, 0xff0, 0x100, 8 | MADE_MISSED,
 					    0xf00 | MADE_MISSED | MADE_STORED };
-	struct page_layout layout;
 
-	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		for (size_t j = 0; j < COUNT(commits); j++) {
-			made_begin(&page, &made_layouts[i], 0x0102030405060708);
-			made_commit(&page, commits[j]);
-			layout = made_layouts[i];
-			layout.big_endian = !layout.big_endian;
-			assert_int_equal(
-				page_layout_guess_order(&layout, page.bytes, layout.header), 0);
-			assert_int_equal(layout.big_endian, made_layouts[i].big_endian);
-		}
+	for (size_t i = 0; i < COUNT(commits); i++) {
+		made_begin(&page, layout, 0x0102030405060708);
+		made_commit(&page, commits[i]);
+		assert_order(layout, layout->header);
 	}
 }
 
@@ -224,106 +237,95 @@ static void assert_times(size_t count, const uint64_t *times)
 	}
 }
 
-UNIT_TEST(records_with_times_and_sizes)
+EACH_LAYOUT(records_with_times_and_sizes)
 {
 	static const uint64_t times[] = { 1000000, 1000005, 1000012, 1000012 + 134217727 };
 	static const size_t sizes[] = { 4, 112, 116, 200 };
 
-	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		made_begin(&page, &made_layouts[i], times[0]);
-		for (size_t j = 0; j < 4; j++)
-			made_record(&page, (uint32_t)(times[j] - times[j ? j - 1 : 0]), payload,
-				    sizes[j]);
-		made_end(&page, 0);
-		assert_times(4, times);
-		read_page();
-		for (size_t j = 0; j < 4; j++)
-			assert_int_equal(seen.size[j], sizes[j]);
-	}
+	made_begin(&page, layout, times[0]);
+	for (size_t j = 0; j < 4; j++)
+		made_record(&page, (uint32_t)(times[j] - times[j ? j - 1 : 0]), payload, sizes[j]);
+	made_end(&page, 0);
+	assert_times(4, times);
+	read_page();
+	for (size_t j = 0; j < 4; j++)
+		assert_int_equal(seen.size[j], sizes[j]);
 }
 
 /*
  * An extend adds to the time. A stamp is absolute and has 59 bits; the top five come from the page
  * (trace_clock tai needs them).
  */
-UNIT_TEST(times_of_their_own)
+EACH_LAYOUT(times_of_their_own)
 {
 	const uint64_t tai = 1763733305000000000;
 	const uint64_t extended[] = { 10000000503, 10000000503 + 1099511627776 };
 	const uint64_t stamped[] = { tai + 900000000000, tai + 900000000002 };
 
-	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		made_begin(&page, &made_layouts[i], 500);
-		made_time(&page, 30, 10000000000);
-		made_record(&page, 3, payload, 8);
-		made_time(&page, 30, 1ull << 40);
-		made_record(&page, 0, payload, 8);
-		made_end(&page, 0);
-		assert_times(2, extended);
+	made_begin(&page, layout, 500);
+	made_time(&page, 30, 10000000000);
+	made_record(&page, 3, payload, 8);
+	made_time(&page, 30, 1ull << 40);
+	made_record(&page, 0, payload, 8);
+	made_end(&page, 0);
+	assert_times(2, extended);
 
-		made_begin(&page, &made_layouts[i], tai);
-		made_time(&page, 31, stamped[0] & ((1ull << 59) - 1));
-		made_record(&page, 0, payload, 8);
-		made_record(&page, 2, payload, 8);
-		made_end(&page, 0);
-		assert_times(2, stamped);
-	}
+	made_begin(&page, layout, tai);
+	made_time(&page, 31, stamped[0] & ((1ull << 59) - 1));
+	made_record(&page, 0, payload, 8);
+	made_record(&page, 2, payload, 8);
+	made_end(&page, 0);
+	assert_times(2, stamped);
 }
 
-UNIT_TEST(padding_is_stepped_over)
+EACH_LAYOUT(padding_is_stepped_over)
 {
 	static const uint64_t times[] = { 102, 113 };
 
-	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		made_begin(&page, &made_layouts[i], 100);
-		made_padding(&page, 1, 8);
-		made_record(&page, 1, payload, 8);
-		made_padding(&page, 10, 64);
-		made_record(&page, 1, payload, 8);
-		made_padding(&page, 1, MADE_PAGE_SIZE - page.at);
-		made_end(&page, 0);
-		assert_times(2, times);
-	}
+	made_begin(&page, layout, 100);
+	made_padding(&page, 1, 8);
+	made_record(&page, 1, payload, 8);
+	made_padding(&page, 10, 64);
+	made_record(&page, 1, payload, 8);
+	made_padding(&page, 1, MADE_PAGE_SIZE - page.at);
+	made_end(&page, 0);
+	assert_times(2, times);
 }
 
 /* Padding without a delta has no length; the last four bytes of a page can be such. */
-UNIT_TEST(null_padding_ends_the_page)
+EACH_LAYOUT(null_padding_ends_the_page)
 {
 	static const uint64_t times[] = { 101 };
 
-	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		made_begin(&page, &made_layouts[i], 100);
-		made_record(&page, 1, payload, 8);
-		made_word(&page, 29, 0);
-		made_record(&page, 1, payload, 8);
-		made_end(&page, 0);
-		assert_times(1, times);
+	made_begin(&page, layout, 100);
+	made_record(&page, 1, payload, 8);
+	made_word(&page, 29, 0);
+	made_record(&page, 1, payload, 8);
+	made_end(&page, 0);
+	assert_times(1, times);
 
-		made_begin(&page, &made_layouts[i], 100);
-		while (page.at + 24 <= MADE_PAGE_SIZE)
-			made_record(&page, 1, payload, 8);
-		made_record(&page, 1, payload, MADE_PAGE_SIZE - page.at - 8);
-		made_word(&page, 29, 0);
-		assert_int_equal(page.at, MADE_PAGE_SIZE);
-		made_end(&page, 0);
-		assert_int_equal(read_page(), PAGE_GOOD);
-		assert_in_range(seen.records, 300, SEEN_MAX);
-		assert_int_equal(seen.ts[seen.records - 1], 100 + seen.records);
-	}
+	made_begin(&page, layout, 100);
+	while (page.at + 24 <= MADE_PAGE_SIZE)
+		made_record(&page, 1, payload, 8);
+	made_record(&page, 1, payload, MADE_PAGE_SIZE - page.at - 8);
+	made_word(&page, 29, 0);
+	assert_int_equal(page.at, MADE_PAGE_SIZE);
+	made_end(&page, 0);
+	assert_int_equal(read_page(), PAGE_GOOD);
+	assert_in_range(seen.records, 300, SEEN_MAX);
+	assert_int_equal(seen.ts[seen.records - 1], 100 + seen.records);
 }
 
-UNIT_TEST(page_of_one_record)
+EACH_LAYOUT(page_of_one_record)
 {
-	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		const size_t size = MADE_PAGE_SIZE - made_layouts[i].header - 8;
+	const size_t size = MADE_PAGE_SIZE - layout->header - 8;
 
-		made_begin(&page, &made_layouts[i], 9);
-		made_record(&page, 1, payload, size);
-		made_end(&page, 0);
-		assert_int_equal(read_page(), PAGE_GOOD);
-		assert_int_equal(seen.records, 1);
-		assert_int_equal(seen.size[0], size);
-	}
+	made_begin(&page, layout, 9);
+	made_record(&page, 1, payload, size);
+	made_end(&page, 0);
+	assert_int_equal(read_page(), PAGE_GOOD);
+	assert_int_equal(seen.records, 1);
+	assert_int_equal(seen.size[0], size);
 }
 
 /* ---- lost records ---- */
@@ -353,7 +355,6 @@ UNIT_TEST(losses)
 		{ MADE_MISSED | MADE_STORED, 0, 4072, 0, RECORD_LOST_UNKNOWN, true },
 		{ MADE_MISSED | MADE_STORED, 5, 8, 3, RECORD_LOST_UNKNOWN, false },
 	};
-	struct page_layout guessed;
 
 	for (size_t i = 0; i < MADE_LAYOUTS * (COUNT(cases)); i++) {
 		const struct page_layout *layout = &made_layouts[i % MADE_LAYOUTS];
@@ -372,10 +373,7 @@ UNIT_TEST(losses)
 		assert_int_equal(seen.lost, cases[c].expected);
 		assert_int_equal(seen.lost_ts, 7000);
 		assert_int_equal(seen.records, 1);
-		guessed = *layout;
-		guessed.big_endian = !guessed.big_endian;
-		assert_int_equal(page_layout_guess_order(&guessed, page.bytes, 4096), 0);
-		assert_int_equal(guessed.big_endian, layout->big_endian);
+		assert_order(layout, 4096);
 	}
 	made_begin(&page, &made_layouts[0], 7000);
 	made_commit(&page, MADE_MISSED);
@@ -386,78 +384,64 @@ UNIT_TEST(losses)
 
 /* ---- pages that are not good ---- */
 
-UNIT_TEST(empty_and_zeros)
+EACH_LAYOUT(empty_and_zeros)
 {
-	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		made_begin(&page, &made_layouts[i], 1);
-		assert_int_equal(read_page(), PAGE_EMPTY);
-		made_begin(&page, &made_layouts[i], 0);
-		assert_int_equal(read_page(), PAGE_ZEROS);
+	made_begin(&page, layout, 1);
+	assert_int_equal(read_page(), PAGE_EMPTY);
+	made_begin(&page, layout, 0);
+	assert_int_equal(read_page(), PAGE_ZEROS);
+	assert_int_equal(seen.records + seen.losses, 0);
+}
+
+/* The kernel fills up a page with zeros, behind the count of what was lost. */
+EACH_LAYOUT(rest_that_is_not_zero)
+{
+	for (int missed = 0; missed < 2; missed++) {
+		size_t end;
+
+		made_begin(&page, layout, 1000);
+		made_record(&page, 5, payload, 8);
+		made_end(&page, missed ? MADE_MISSED | MADE_STORED : 0);
+		if (missed)
+			made_put(&page, 7, (size_t)layout->long_size);
+		end = page.at;
+		assert_int_equal(read_page(), PAGE_GOOD);
+		assert_int_equal(seen.records, 1);
+		for (size_t at = end; at < sizeof(page.bytes); at++) {
+			page.bytes[at] = 1;
+			assert_damaged();
+			page.bytes[at] = 0;
+		}
+		/* a page that is shorter than the layout says, as a smaller one is */
+		page.bytes[end + 8] = 1;
+		assert_int_equal(read_part(end + 8), PAGE_GOOD);
+		assert_int_equal(read_part(end + 9), PAGE_DAMAGED);
+	}
+}
+
+EACH_LAYOUT(cut_pages)
+{
+	made_begin(&page, layout, 100);
+	made_record(&page, 1, payload, 64);
+	made_record(&page, 1, payload, 64);
+	made_end(&page, MADE_MISSED);
+	for (size_t length = 0; length < page.at; length++) {
+		assert_int_equal(read_part(length), PAGE_CUT);
 		assert_int_equal(seen.records + seen.losses, 0);
 	}
+	assert_int_equal(read_part(page.at), PAGE_GOOD);
+	assert_int_equal(seen.records, 2);
 }
 
-/* Only what is past the commit may be missing. */
-/* The kernel fills up a page with zeros, behind the count of what was lost. */
-UNIT_TEST(rest_that_is_not_zero)
+EACH_LAYOUT(commit_over_the_page)
 {
-	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		const struct page_layout *layout = &made_layouts[i];
-
-		for (int missed = 0; missed < 2; missed++) {
-			size_t end;
-
-			made_begin(&page, layout, 1000);
-			made_record(&page, 5, payload, 8);
-			made_end(&page, missed ? MADE_MISSED | MADE_STORED : 0);
-			if (missed)
-				made_put(&page, 7, (size_t)layout->long_size);
-			end = page.at;
-			assert_int_equal(read_page(), PAGE_GOOD);
-			assert_int_equal(seen.records, 1);
-			for (size_t at = end; at < sizeof(page.bytes); at++) {
-				page.bytes[at] = 1;
-				assert_damaged();
-				page.bytes[at] = 0;
-			}
-			/* a page that is shorter than the layout says, as a smaller one is */
-			page.bytes[end + 8] = 1;
-			assert_int_equal(read_part(end + 8), PAGE_GOOD);
-			assert_int_equal(read_part(end + 9), PAGE_DAMAGED);
-		}
-	}
-}
-
-UNIT_TEST(cut_pages)
-{
-	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		made_begin(&page, &made_layouts[i], 100);
-		made_record(&page, 1, payload, 64);
-		made_record(&page, 1, payload, 64);
-		made_end(&page, MADE_MISSED);
-		for (size_t length = 0; length < page.at; length++) {
-			assert_int_equal(read_part(length), PAGE_CUT);
-			assert_int_equal(seen.records + seen.losses, 0);
-		}
-		assert_int_equal(read_part(page.at), PAGE_GOOD);
-		assert_int_equal(seen.records, 2);
-	}
-}
-
-UNIT_TEST(commit_over_the_page)
-{
+	const uint64_t commits[] = { 4096 - layout->header + 1, 0xffff0, 0x3fffffff };
 	static const uint64_t bits[] = { 0, MADE_MISSED, MADE_MISSED | MADE_STORED };
 
-	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		for (size_t j = 0; j < 3; j++) {
-			made_begin(&page, &made_layouts[i], 100);
-			made_commit(&page, (4096 - made_layouts[i].header + 1) | bits[j]);
-			assert_damaged();
-			made_commit(&page, 0xffff0 | bits[j]);
-			assert_damaged();
-			made_commit(&page, 0x3fffffff | bits[j]);
-			assert_damaged();
-		}
+	made_begin(&page, layout, 100);
+	for (size_t i = 0; i < COUNT(commits) * COUNT(bits); i++) {
+		made_commit(&page, commits[i / COUNT(bits)] | bits[i % COUNT(bits)]);
+		assert_damaged();
 	}
 	/* a long of 8 bytes whose upper half is not a sign extension */
 	made_begin(&page, &made_layouts[0], 100);
@@ -487,52 +471,44 @@ static void assert_bad_record(const struct page_layout *layout, uint32_t type, i
 	assert_damaged();
 }
 
-UNIT_TEST(records_over_the_commit)
+EACH_LAYOUT(records_over_the_commit)
 {
-	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		/* 27 of 28 words of data */
-		assert_bad_record(&made_layouts[i], 28, -1, 27 * 4);
-		/* a stored length that is one word too long */
-		assert_bad_record(&made_layouts[i], 0, 24, 16);
-		/* time extend, time stamp, and long data without their second word */
-		for (uint32_t type = 30; type <= 32; type++)
-			assert_bad_record(&made_layouts[i], type % 32, -1, 0);
-		/* half a word */
-		begin_with_good_record(&made_layouts[i]);
-		made_put(&page, 0, 2);
-		made_end(&page, 0);
-		assert_damaged();
-	}
+	/* 27 of 28 words of data */
+	assert_bad_record(layout, 28, -1, 27 * 4);
+	/* a stored length that is one word too long */
+	assert_bad_record(layout, 0, 24, 16);
+	/* time extend, time stamp, and long data without their second word */
+	for (uint32_t type = 30; type <= 32; type++)
+		assert_bad_record(layout, type % 32, -1, 0);
+	/* half a word */
+	begin_with_good_record(layout);
+	made_put(&page, 0, 2);
+	made_end(&page, 0);
+	assert_damaged();
 }
 
-UNIT_TEST(impossible_stored_lengths)
+EACH_LAYOUT(impossible_stored_lengths)
 {
 	static const uint32_t lengths[] = { 0, 1, 3, 5, 0x7fffffff, 0xfffffffc, 0xffffffff };
 
-	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		for (size_t l = 0; l < COUNT(lengths); l++) {
-			assert_bad_record(&made_layouts[i], 0, lengths[l], 32);
-			assert_bad_record(&made_layouts[i], 29, lengths[l], 32);
-		}
+	for (size_t l = 0; l < COUNT(lengths); l++) {
+		assert_bad_record(layout, 0, lengths[l], 32);
+		assert_bad_record(layout, 29, lengths[l], 32);
 	}
 }
 
 /* The padding at the end would make the page valid if the length were accepted. */
-UNIT_TEST(lengths_that_are_no_words)
+EACH_LAYOUT(lengths_that_are_no_words)
 {
-	static const uint32_t types[] = { 0, 29 };
-
-	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		for (size_t t = 0; t < 2; t++) {
-			begin_with_good_record(&made_layouts[i]);
-			made_word(&page, types[t], 1);
-			made_put(&page, 6, 4);
-			made_put(&page, 0, 2);
-			made_word(&page, 29, 0);
-			made_put(&page, 0, 2);
-			made_end(&page, 0);
-			assert_damaged();
-		}
+	for (uint32_t type = 0; type <= 29; type += 29) {
+		begin_with_good_record(layout);
+		made_word(&page, type, 1);
+		made_put(&page, 6, 4);
+		made_put(&page, 0, 2);
+		made_word(&page, 29, 0);
+		made_put(&page, 0, 2);
+		made_end(&page, 0);
+		assert_damaged();
 	}
 }
 
@@ -558,30 +534,26 @@ static void assert_fault(size_t length, size_t offset, const char *text)
 	assert_int_equal(fault.offset, offset);
 }
 
-UNIT_TEST(what_is_wrong)
+EACH_LAYOUT(what_is_wrong)
 {
-	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		const struct page_layout *layout = &made_layouts[i];
-		size_t second = layout->header + 12;
+	size_t second = layout->header + 12;
+	char cut[32];
 
-		made_begin(&page, layout, 0);
-		assert_fault(MADE_PAGE_SIZE, 0, "of zeros");
-		begin_with_good_record(layout);
-		made_end(&page, MADE_MISSED);
-		assert_fault(7, 7, "cut after 7 bytes");
-		assert_fault(second - 1, second - 1,
-			     i < 2 ? "cut after 27 bytes" : "cut after 23 bytes");
-		page.bytes[3000] = 1;
-		assert_fault(MADE_PAGE_SIZE, second, "data after its commit of 12 bytes");
-		made_commit(&page, 0xffff0);
-		assert_fault(MADE_PAGE_SIZE, 8, "a commit of 1048560 bytes in a page of 4096");
-		assert_bad_record(layout, 28, -1, 12);
-		assert_fault(MADE_PAGE_SIZE, second, "a record that does not end in the data");
-		assert_bad_record(layout, 0, 300, 12);
-		assert_fault(MADE_PAGE_SIZE, second, "a record that does not end in the data");
-		assert_bad_record(layout, 29, 2, 12);
-		assert_fault(MADE_PAGE_SIZE, second, "a record that does not end in the data");
-		assert_bad_record(layout, 30, -1, 0);
+	made_begin(&page, layout, 0);
+	assert_fault(MADE_PAGE_SIZE, 0, "of zeros");
+	begin_with_good_record(layout);
+	made_end(&page, MADE_MISSED);
+	assert_fault(7, 7, "cut after 7 bytes");
+	snprintf(cut, sizeof(cut), "cut after %zu bytes", second - 1);
+	assert_fault(second - 1, second - 1, cut);
+	page.bytes[3000] = 1;
+	assert_fault(MADE_PAGE_SIZE, second, "data after its commit of 12 bytes");
+	made_commit(&page, 0xffff0);
+	assert_fault(MADE_PAGE_SIZE, 8, "a commit of 1048560 bytes in a page of 4096");
+	for (size_t i = 0; i < 4; i++) {
+		static const int64_t words[][2] = { { 28, -1 }, { 0, 300 }, { 29, 2 }, { 30, -1 } };
+
+		assert_bad_record(layout, (uint32_t)words[i][0], words[i][1], i < 3 ? 12 : 0);
 		assert_fault(MADE_PAGE_SIZE, second, "a record that does not end in the data");
 	}
 }
@@ -617,23 +589,19 @@ UNIT_TEST(pages_in_order)
 	}
 }
 
-UNIT_TEST(times_of_pages)
+EACH_LAYOUT(times_of_pages)
 {
-	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		const struct page_layout *layout = &made_layouts[i];
-
-		begin_with_good_record(layout);
-		made_end(&page, 0);
-		assert_int_equal(page_time(layout, page.bytes, 20), UINT64_MAX); /* cut */
-		made_begin(&page, layout, 0x1234567800);
-		made_end(&page, 0);
-		assert_int_equal(page_time(layout, page.bytes, MADE_PAGE_SIZE), UINT64_MAX);
-		made_begin(&page, layout, 0x1234567800);
-		made_record(&page, 5, "abcd", 4);
-		made_end(&page, 0);
-		assert_int_equal(page_time(layout, page.bytes, MADE_PAGE_SIZE), 0x1234567800);
-		assert_int_equal(page_time(layout, page.bytes, 2 * MADE_PAGE_SIZE), 0x1234567800);
-	}
+	begin_with_good_record(layout);
+	made_end(&page, 0);
+	assert_int_equal(page_time(layout, page.bytes, 20), UINT64_MAX); /* cut */
+	made_begin(&page, layout, 0x1234567800);
+	made_end(&page, 0);
+	assert_int_equal(page_time(layout, page.bytes, MADE_PAGE_SIZE), UINT64_MAX);
+	made_begin(&page, layout, 0x1234567800);
+	made_record(&page, 5, "abcd", 4);
+	made_end(&page, 0);
+	assert_int_equal(page_time(layout, page.bytes, MADE_PAGE_SIZE), 0x1234567800);
+	assert_int_equal(page_time(layout, page.bytes, 2 * MADE_PAGE_SIZE), 0x1234567800);
 }
 
 /* ---- noise ---- */
