@@ -301,8 +301,7 @@ UNIT_TEST(test_an_hour_of_kswapd)
 		start_with(1024 * KIB, cases[i].shown);
 		play(cases[i].first_switch);
 		play("wait+ 1 by=node");
-		counting = true;
-		allocations = 0;
+		start_counting();
 		for (uint64_t round = 0; round < 100000; round++)
 			round_of_kswapd(round * 36000000);
 		playf("node 0-%" PRIu64, 3600 * SECOND);
