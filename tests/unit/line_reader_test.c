@@ -29,7 +29,7 @@ static void expect_end(void)
 	close(reader.fd);
 }
 
-static void test_lines(void **state)
+UNIT_TEST_WITH(test_lines, make_test_directory, remove_test_directory)
 {
 	open_file("\n one\n\ntwo", 10);
 	expect("");
@@ -51,7 +51,7 @@ static void test_lines(void **state)
 }
 
 /* Lines of all lengths around the buffer's, each between two short ones. */
-static void test_long_lines(void **state)
+UNIT_TEST_WITH(test_long_lines, make_test_directory, remove_test_directory)
 {
 	char *text = malloc(2 * LINE_READER_BYTES + 16);
 
@@ -82,11 +82,4 @@ static void test_long_lines(void **state)
 	free(text);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_test_directory, remove_test_directory)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { TEST(test_lines), TEST(test_long_lines) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

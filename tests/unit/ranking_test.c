@@ -43,6 +43,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+#define TEST(name) UNIT_TEST_TWICE(name, set_up, set_up_used, tear_down)
+
 /* @expected: "name total", by rank; with an error "name total+error" */
 static void check_ranks(const char *expected)
 {
@@ -62,7 +64,7 @@ static void check_ranks(const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static void test_order(void **state)
+TEST(test_order)
 {
 	check_ranks("");
 	enter(1, "b", 5);
@@ -78,7 +80,7 @@ static void test_order(void **state)
 }
 
 /* A newcomer may have had before what the evicted one had, and inherits nothing else. */
-static void test_eviction(void **state)
+TEST(test_eviction)
 {
 	enter(1, "a", 50);
 	enter(2, "b", 10);
@@ -96,7 +98,7 @@ static void test_eviction(void **state)
 }
 
 /* The newcomer comes to the same place, and nothing is said to be missing in it. */
-static void test_replace(void **state)
+TEST(test_replace)
 {
 	enter(1, "a", 50);
 	enter(2, "b", 10);
@@ -111,7 +113,7 @@ static void test_replace(void **state)
 }
 
 /* Of a name that is too long for the table the begin is kept. */
-static void test_long_name(void **state)
+TEST(test_long_name)
 {
 	enter(1, "0123456789", 1);
 	check_ranks("0123456 1");
@@ -121,7 +123,7 @@ static void test_long_name(void **state)
 #define LARGE 64
 
 /* What Space-Saving promises, against exact sums: few keys have much, and many have little. */
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
 	struct ranking *large = ranking_new(LARGE, sizeof(struct ranked), 1);
 	uint64_t exact[KEYS] = { 0 }, all = 0, last = UINT64_MAX;
@@ -150,18 +152,4 @@ static void test_bounds(void **state)
 	ranking_free(large);
 }
 
-#define TEST(name)                                                                                 \
-	cmocka_unit_test_setup_teardown(name, set_up, tear_down),                                  \
-	{                                                                                          \
-#name " after a reset", name, set_up_used, tear_down, NULL                         \
-	}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_order),     TEST(test_eviction), TEST(test_replace),
-		TEST(test_long_name), TEST(test_bounds),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

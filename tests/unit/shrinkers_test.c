@@ -28,6 +28,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+#define TEST(name) UNIT_TEST_TWICE(name, set_up, set_up_used, tear_down)
+
 static void check(const struct shrinker_total *total, uint64_t callback, uint64_t sum, uint64_t max,
 		  uint64_t count)
 {
@@ -38,7 +40,7 @@ static void check(const struct shrinker_total *total, uint64_t callback, uint64_
 	assert_int_equal(total->count, count);
 }
 
-static void test_totals(void **state)
+TEST(test_totals)
 {
 	struct summary *summary = *state;
 
@@ -58,7 +60,7 @@ static void test_totals(void **state)
 }
 
 /* Modules come and go: the newest callback has a total, and what took most keeps its own. */
-static void test_churn(void **state)
+TEST(test_churn)
 {
 	struct summary *summary = *state;
 
@@ -80,7 +82,7 @@ static void test_churn(void **state)
 	assert_int_equal(summary_overflow(summary), 99 * SHRINKERS_MAX - 1);
 }
 
-static void test_superblocks(void **state)
+TEST(test_superblocks)
 {
 	/* equal times by number */
 	static const uint64_t expected[] = { SHRINKER_NAMES_MAX - 1, 2, 5, 7 };
@@ -109,19 +111,4 @@ static void test_superblocks(void **state)
 	assert_null(summary_at(summary, SUMMARY_SUPERBLOCKS, 4));
 }
 
-#define TEST(name)                                                                                 \
-	cmocka_unit_test_setup_teardown(name, set_up, tear_down),                                  \
-	{                                                                                          \
-#name " after a reset", name, set_up_used, tear_down, NULL                         \
-	}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_totals),
-		TEST(test_churn),
-		TEST(test_superblocks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -7,6 +7,8 @@
 
 static struct summary *summary;
 
+static int set_up_used(void **state);
+
 static int set_up(void **state)
 {
 	summary = summary_new();
@@ -18,6 +20,8 @@ static int tear_down(void **state)
 	summary_free(summary);
 	return 0;
 }
+
+#define TEST(name) UNIT_TEST_TWICE(name, set_up, set_up_used, tear_down)
 
 /* A stall with @rest of its time in PHASE_OUTSIDE, and the others in slab. */
 struct made {
@@ -72,7 +76,7 @@ static const struct summary_total *at(enum summary_table which, size_t rank)
 	return total;
 }
 
-static void test_waiters(void **state)
+TEST(test_waiters)
 {
 	const struct summary_stalls *waiting = summary_stalls(summary, STALLS_WAITING);
 	const struct summary_stalls *background = summary_stalls(summary, STALLS_BACKGROUND);
@@ -97,7 +101,7 @@ static void test_waiters(void **state)
 	assert_int_equal(phases_total(&background->phases), 9000);
 }
 
-static void test_longest(void **state)
+TEST(test_longest)
 {
 	const struct named_stall *named;
 
@@ -117,7 +121,7 @@ static void test_longest(void **state)
 }
 
 /* A newcomer may have had before what the evicted one had. */
-static void test_limits(void **state)
+TEST(test_limits)
 {
 	char name[16];
 
@@ -154,7 +158,7 @@ static void pair(int role, uint64_t ns)
 	summary_window(summary, &(struct stall_window){ .end = ns, .role = role, .is_pair = true });
 }
 
-static void test_functions(void **state)
+TEST(test_functions)
 {
 	window(0xfff0a, 100);
 	window(0xfff0b, 500);
@@ -173,7 +177,7 @@ static void test_functions(void **state)
 }
 
 /* Those of kswapd are separate, and those of no role are together. */
-static void test_roles(void **state)
+TEST(test_roles)
 {
 	const struct latency *waiting = summary_stalls(summary, STALLS_WAITING)->roles;
 	const struct latency *background = summary_stalls(summary, STALLS_BACKGROUND)->roles;
@@ -194,7 +198,7 @@ static void test_roles(void **state)
 }
 
 /* Counters of the metrics: each stall has one cause. */
-static void test_causes(void **state)
+TEST(test_causes)
 {
 	const struct summary_stalls *stalls = summary_stalls(summary, STALLS_WAITING);
 
@@ -245,7 +249,7 @@ static void wait_of(struct made_wait made)
 #define WAIT(...) wait_of((struct made_wait){ __VA_ARGS__ })
 
 /* A task, its cgroup and the whole have its waits, which are no stalls; kswapd counts apart. */
-static void test_waits(void **state)
+TEST(test_waits)
 {
 	const struct summary_stalls *waiting = summary_stalls(summary, STALLS_WAITING);
 	const struct summary_stalls *background = summary_stalls(summary, STALLS_BACKGROUND);
@@ -279,7 +283,7 @@ static void test_waits(void **state)
 }
 
 /* Short waits rank beside stalls, and the time of a long one is that of its stall: not twice. */
-static void test_rank_of_waits(void **state)
+TEST(test_rank_of_waits)
 {
 	STALL(.tid = 1, .name = "a", .ns = 500, .cgroup = "/x");
 	WAIT(.tid = 1, .name = "a", .cgroup = "/x", .role = ROLE_REFAULT, .ns = 500,
@@ -353,7 +357,7 @@ static void waited(uint64_t ns, bool background, const struct made_runner *runne
 #define WAITED(ns, background, ...)                                                                \
 	waited(ns, background, (const struct made_runner[]){ __VA_ARGS__, { 0 } })
 
-static void test_had_cpu(void **state)
+TEST(test_had_cpu)
 {
 	static const struct {
 		const char *name, *cgroup;
@@ -408,19 +412,4 @@ static int set_up_used(void **state)
 	return 0;
 }
 
-#define TEST(name)                                                                                 \
-	cmocka_unit_test_setup_teardown(name, set_up, tear_down),                                  \
-	{                                                                                          \
-#name " after a reset", name, set_up_used, tear_down, NULL                         \
-	}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_waiters),   TEST(test_longest), TEST(test_limits),
-		TEST(test_functions), TEST(test_roles),	  TEST(test_had_cpu),
-		TEST(test_causes),    TEST(test_waits),	  TEST(test_rank_of_waits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

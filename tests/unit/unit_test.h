@@ -93,6 +93,15 @@ struct unit_test {
 	static void name(void **state)
 #define UNIT_TEST(name) UNIT_TEST_WITH(name, NULL, NULL)
 
+/* The case also with another set-up, as after a reset. */
+#define UNIT_TEST_TWICE(name, set_up, other, tear_down)                                            \
+	static void name(void **state);                                                            \
+	UNIT_TEST_WITH(name##_again, other, tear_down)                                             \
+	{                                                                                          \
+		name(state);                                                                       \
+	}                                                                                          \
+	UNIT_TEST_WITH(name, set_up, tear_down)
+
 extern const struct unit_test *const __start_unit_tests[], *const __stop_unit_tests[];
 
 static inline int unit_tests_run(CMFixtureFunction set_up, CMFixtureFunction tear_down)
