@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <inttypes.h>
+
 #include "allocfilt/capture/read.h"
 #include "cpu_files.h"
+#include "notes.h"
 #include "unit_test.h"
 
 #define FIELD(name, offset, size)                                                                  \
@@ -56,6 +59,96 @@ static void put_or_remove(const char *name, const char *text)
 
 #define RUN(test) UNIT_TEST_WITH(test, make_capture, remove_test_directory)
 
+static void note_pressure(const char *name, const struct memory_pressure *pressure)
+{
+	if (pressure->known)
+		note("%s %u/%u %" PRIu64 "/%" PRIu64 " ", name, pressure->some_avg10,
+		     pressure->full_avg10, pressure->some, pressure->full);
+}
+
+static void note_source(const struct data_source *source)
+{
+	clear_notes();
+	if (*source->host)
+		note("host '%s' ", source->host);
+	if (*source->release)
+		note("release '%s' ", source->release);
+	if (*source->machine)
+		note("machine '%s' ", source->machine);
+	if (source->started)
+		note("started %" PRIu64 " ", source->started);
+	if (source->own)
+		note("own %d ", source->own);
+	for (const pid_t *pid = source->recorded; pid && *pid; pid++)
+		note("pid %d ", *pid);
+	note_pressure("before", &source->pressure_before);
+	note_pressure("after", &source->pressure_after);
+}
+
+/*
+ * What a capture does not say of its machine is not known. With invalid pids all processes are shown
+ * rather than the wrong ones. A recording has no pressure after it until it ends.
+ */
+RUN(test_source)
+{
+	static const struct {
+		const char *description, *expected;
+	} cases[] = {
+		{ "host a\\040b\\377\nmachine s390x\nrelease 6.1\ndate 2026-11-21T16:19:41Z\n",
+		  "host 'a b\377' release '6.1' machine 's390x' started 1795277981000000000 " },
+		{ "clock local\n", "" },
+		{ "host -\ndate 2026-11-21\n", "" },
+		{ "host\ndate 2026-13-21T16:19:41Z\n", "" },
+		{ "date 2026-11-21T16:19:41Zulu\n", "" },
+		{ "date 1969-12-31T23:59:59Z\n", "" },
+		{ "date 9999-12-31T23:59:59Z\n", "" },
+		{ NULL, "" },
+		{ "byte_order little\nown 812\npids 1 4194304 77\nlost cpu0 5\n",
+		  "own 812 pid 1 pid 4194304 pid 77 " },
+		{ "byte_order little\nown 812\n", "own 812 " },
+		{ "pids \n812\n", "" },
+		{ "pids 5 x\n", "" },
+		{ "pids 5 0\n", "" },
+		{ "pids -5\n", "" },
+		{ "pids 5 99999999999\n", "" },
+		{ "pids 5\t6,7", "" },
+		{ "pressure_before some avg10=0.50 total=7 full avg10=0.00 total=3\n"
+		  "pressure_after some avg10=99.99 total=70 full avg10=1.00 total=30\n",
+		  "before 50/0 7/3 after 9999/100 70/30 " },
+		{ "pressure_before some avg10=0.50 total=7 full avg10=0.00 total=3\n",
+		  "before 50/0 7/3 " },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct capture *capture;
+
+		put_or_remove("capture", cases[i].description);
+		capture = open_it();
+		note_source(capture_source(capture));
+		assert_string_equal(notes.text, cases[i].expected);
+		capture_close(capture);
+	}
+}
+
+/* One damaged file is one flaw; the description is empty after a power cut. */
+RUN(test_empty_files)
+{
+	static const char *const files[][2] = {
+		{ "events/ftrace/funcgraph_exit/format", "funcgraph_exit/format: empty" },
+		{ "capture", "capture: no byte order in it" },
+	};
+
+	for (size_t i = 0; i < COUNT(files); i++) {
+		struct capture *capture;
+
+		put_text(files[i][0], "");
+		capture = open_it();
+		check_flaws(capture, 1, files[i][1]);
+		capture_close(capture);
+		put_text(files[i][0], i ? "byte_order little\n" : exit_format);
+	}
+}
+
 /* The file `capture` overrides the copied files of the tracing directory. */
 RUN(test_description)
 {
@@ -100,106 +193,6 @@ RUN(test_description)
 	capture_close(NULL);
 }
 
-/* What a capture does not say of its machine is not known. */
-RUN(test_machine)
-{
-	static const struct {
-		const char *description, *host, *release, *machine;
-		uint64_t started;
-	} cases[] = {
-		{ "host a\\040b\\377\nmachine s390x\nrelease 6.1\ndate 2026-11-21T16:19:41Z\n",
-		  "a b\377", "6.1", "s390x", 1795277981000000000 },
-		{ "clock local\n", "", "", "", 0 },
-		{ "host -\ndate 2026-11-21\n", "", "", "", 0 },
-		{ "host\ndate 2026-13-21T16:19:41Z\n", "", "", "", 0 },
-		{ "date 2026-11-21T16:19:41Zulu\n", "", "", "", 0 },
-		{ "date 1969-12-31T23:59:59Z\n", "", "", "", 0 },
-		{ "date 9999-12-31T23:59:59Z\n", "", "", "", 0 },
-		{ NULL, "", "", "", 0 },
-	};
-
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		const struct data_source *source;
-		struct capture *capture;
-
-		put_or_remove("capture", cases[i].description);
-		capture = open_it();
-		source = capture_source(capture);
-		assert_string_equal(source->host, cases[i].host);
-		assert_string_equal(source->release, cases[i].release);
-		assert_string_equal(source->machine, cases[i].machine);
-		assert_int_equal(source->started, cases[i].started);
-		capture_close(capture);
-	}
-}
-
-RUN(test_pressure)
-{
-	const struct data_source *source;
-	struct capture *capture;
-
-	put_text("capture",
-		 "own 812\npressure_before some avg10=0.50 total=7 full avg10=0.00 total=3\n"
-		 "pressure_after some avg10=99.99 total=70 full avg10=1.00 total=30\n");
-	capture = open_it();
-	source = capture_source(capture);
-	assert_true(source->pressure_before.known);
-	assert_int_equal(source->pressure_before.some_avg10, 50);
-	assert_int_equal(source->pressure_before.full, 3);
-	assert_true(source->pressure_after.known);
-	assert_int_equal(source->pressure_after.some_avg10, 9999);
-	assert_int_equal(source->pressure_after.some, 70);
-	capture_close(capture);
-	/* as it is until the end of a recording */
-	put_text("capture", "byte_order little\n"
-			    "pressure_before some avg10=0.50 total=7 full avg10=0.00 total=3\n");
-	capture = open_it();
-	assert_false(capture_source(capture)->pressure_after.known);
-	check_flaws(capture, 0, "");
-	capture_close(capture);
-	/* An empty one, as after a power cut. */
-	put_text("capture", "");
-	capture = open_it();
-	check_flaws(capture, 1, "capture: no byte order in it");
-	capture_close(capture);
-	unlink(test_path("capture"));
-}
-
-/* Invalid pids: all processes are shown rather than the wrong ones. */
-RUN(test_processes)
-{
-	static const struct {
-		const char *description;
-		pid_t own;
-		pid_t pids[4];
-	} cases[] = {
-		{ "byte_order little\nown 812\npids 1 4194304 77\nlost cpu0 5\n",
-		  812,
-		  { 1, 4194304, 77 } },
-		{ "byte_order little\nown 812\n", 812, { 0 } },
-		{ "pids \n812\n", 0, { 0 } },
-		{ "pids 5 x\n", 0, { 0 } },
-		{ "pids 5 0\n", 0, { 0 } },
-		{ "pids -5\n", 0, { 0 } },
-		{ "pids 5 99999999999\n", 0, { 0 } },
-		{ "pids 5\t6,7", 0, { 0 } },
-	};
-
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		const struct data_source *source;
-		struct capture *capture;
-
-		put_text("capture", cases[i].description);
-		capture = open_it();
-		source = capture_source(capture);
-		assert_int_equal(source->own, cases[i].own);
-		assert_int_equal(source->recorded != NULL, cases[i].pids[0] != 0);
-		if (source->recorded)
-			assert_memory_equal(source->recorded, cases[i].pids, sizeof(cases[i].pids));
-		capture_close(capture);
-	}
-}
-
 static void check_order(bool big_endian, int long_size, int cpus)
 {
 	struct capture *capture = open_it();
@@ -230,18 +223,6 @@ RUN(test_byte_order)
 	fill_page(bytes, true, 4, 'x');
 	put_bytes(cpu_file(0), bytes, PAGE);
 	check_order(true, 4, 2);
-}
-
-RUN(test_cpu_without_data)
-{
-	struct capture *capture;
-
-	make_test_folders("per_cpu/cpu3/x");
-	capture = open_it();
-	assert_int_equal(capture_source(capture)->cpus.count, 2);
-	assert_int_equal(capture_source(capture)->cpus.numbers[1], 3);
-	check_flaws(capture, 0, "");
-	capture_close(capture);
 }
 
 /* --- what is offered --- */
@@ -297,6 +278,18 @@ static void read_all(struct capture *capture)
 				offsets[came.pages] = page.offset;
 			note_page(cpus->numbers[place], page.data, page.length, page.last);
 		}
+}
+
+/* Reads all pages, of which one is the last of its file and has @length bytes. */
+static void check_pages(struct capture *capture, int pages, size_t length)
+{
+	forget_pages();
+	read_all(capture);
+	assert_int_equal(came.pages, pages);
+	assert_int_equal(came.last, 1);
+	assert_int_equal(came.length, length);
+	check_flaws(capture, 0, "");
+	capture_close(capture);
 }
 
 /* Pages of a CPU are read some at a time, and stay as they are while other CPUs are read. */
@@ -376,6 +369,17 @@ static void put_fifo(const char *name)
 	assert_int_equal(mkfifo(test_path(name), 0600), 0);
 }
 
+static void check_flaw_of_file(const char *name, const char *flaw)
+{
+	struct capture *capture = open_it();
+	char expected[128];
+
+	snprintf(expected, sizeof(expected), "%s: %s", name, flaw);
+	check_flaws(capture, 1, expected);
+	capture_close(capture);
+	unlink(test_path(name));
+}
+
 /* A FIFO would wait for a writer; a link may lead out of the capture. */
 RUN(test_files_that_are_not_regular)
 {
@@ -388,39 +392,18 @@ RUN(test_files_that_are_not_regular)
 	check_flaw_of_cpu1("per_cpu/cpu1/trace_pipe_raw: not a regular file");
 	unlink(test_path("per_cpu/cpu1/trace_pipe_raw"));
 	for (size_t i = 0; i < COUNT(names); i++) {
-		char expected[128];
-
 		put_fifo(names[i]);
-		capture = open_it();
-		snprintf(expected, sizeof(expected), "%s: not a regular file", names[i]);
-		check_flaws(capture, 1, expected);
-		capture_close(capture);
-		unlink(test_path(names[i]));
+		check_flaw_of_file(names[i], "not a regular file");
 		assert_int_equal(symlink("/etc/passwd", test_path(names[i])), 0);
-		capture = open_it();
-		snprintf(expected, sizeof(expected), "%s: a symbolic link", names[i]);
-		check_flaws(capture, 1, expected);
-		capture_close(capture);
-		unlink(test_path(names[i]));
+		check_flaw_of_file(names[i], "a symbolic link");
 	}
 	put_fifo("events/header_page");
 	assert_int_equal(capture_open(&capture, test_directory, &failure), -EMEDIUMTYPE);
 	assert_non_null(strstr(failure.text, "events/header_page: not a regular file"));
 }
 
-/* One damaged file is one flaw. */
-RUN(test_exit_format_that_is_empty)
-{
-	struct capture *capture;
-
-	put_text("events/ftrace/funcgraph_exit/format", "");
-	capture = open_it();
-	check_flaws(capture, 1, "funcgraph_exit/format: empty");
-	capture_close(capture);
-}
-
-/* Only the name that the kernel gives to a CPU is one. */
-RUN(test_cpus_of_other_names)
+/* Only the name that the kernel gives to a CPU is one; it may have no data. */
+RUN(test_names_of_cpus)
 {
 	static const char *const others[] = { "cpu00",
 					      "cpu01",
@@ -436,30 +419,21 @@ RUN(test_cpus_of_other_names)
 	struct capture *capture;
 	char name[64];
 
-	put_cpu(1, 1);
+	put_cpu(1, 3);
 	put_cpu(65535, 1);
+	make_test_folders("per_cpu/cpu3/x");
 	for (size_t i = 0; i < COUNT(others); i++) {
 		snprintf(name, sizeof(name), "per_cpu/%s/trace_pipe_raw", others[i]);
 		put_text(name, "x");
 	}
 	capture = open_it();
-	assert_int_equal(capture_source(capture)->cpus.count, 3);
+	assert_int_equal(capture_source(capture)->cpus.count, 4);
+	assert_int_equal(capture_source(capture)->cpus.numbers[2], 3);
 	read_all(capture);
-	assert_string_equal(came.out, "0:a 0:b 1:a 65535:a ");
+	assert_string_equal(came.out, "0:a 0:b 1:a 1:b 1:c 65535:a ");
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(offsets[i], (i < 2 ? i : i < 5 ? i - 2 : 0) * PAGE);
 	check_flaws(capture, 0, "");
-	capture_close(capture);
-}
-
-RUN(test_offsets)
-{
-	struct capture *capture;
-
-	put_cpu(1, 3);
-	capture = open_it();
-	read_all(capture);
-	assert_string_equal(came.out, "0:a 0:b 1:a 1:b 1:c ");
-	for (int i = 0; i < 5; i++)
-		assert_int_equal(offsets[i], (i < 2 ? i : i - 2) * PAGE);
 	capture_close(capture);
 }
 
@@ -479,17 +453,12 @@ RUN(test_holes)
 	close(fd);
 	capture = open_it();
 	assert_true(capture_source(capture)->layout.big_endian);
-	read_all(capture);
 	/* the page of zeros, the first hole, the page, the second hole, which ends in a page's part */
-	assert_int_equal(came.pages, 4);
-	assert_int_equal(came.last, 1);
-	assert_int_equal(came.length, 100);
+	check_pages(capture, 4, 100);
 	assert_int_equal(offsets[0], 0);
 	assert_int_equal(offsets[1], (1ll << 42) - PAGE);
 	assert_int_equal(offsets[2], 1ll << 42);
 	assert_int_equal(offsets[3], 1ll << 43);
-	check_flaws(capture, 0, "");
-	capture_close(capture);
 }
 
 static void append(const void *bytes, size_t length)
@@ -504,22 +473,11 @@ static void append(const void *bytes, size_t length)
 RUN(test_end_of_zeros)
 {
 	static char zeros[100 * PAGE + 100];
-	struct capture *capture;
 
 	append(zeros, sizeof(zeros));
-	capture = open_it();
-	read_all(capture);
-	assert_int_equal(came.pages, 3);
-	assert_int_equal(came.last, 1);
-	capture_close(capture);
+	check_pages(open_it(), 3, PAGE);
 	append("x", 1);
-	forget_pages();
-	capture = open_it();
-	read_all(capture);
-	assert_int_equal(came.pages, 103);
-	assert_int_equal(came.last, 1);
-	assert_int_equal(came.length, 101);
-	capture_close(capture);
+	check_pages(open_it(), 103, 101);
 }
 
 /* One that is being written is read as far as it was when it was opened. */
@@ -532,11 +490,7 @@ RUN(test_file_that_grows)
 	append(page, 100);
 	capture = open_it();
 	append(page, sizeof(page));
-	read_all(capture);
-	assert_int_equal(came.pages, 3);
-	assert_int_equal(came.last, 1);
-	assert_int_equal(came.length, 100);
-	capture_close(capture);
+	check_pages(capture, 3, 100);
 }
 
 UNIT_TEST_MAIN(NULL, NULL)
