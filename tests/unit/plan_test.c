@@ -8,6 +8,9 @@ struct offered {
 	const char *functions;
 	const char *events;
 	int many; /* functions many_0, many_1, … in addition */
+	bool no_function_graph;
+	bool histograms;
+	const char *fields; /* "mm_page_alloc_zone_locked.percpu_refill " */
 };
 
 static const char functions_6_1[] =
@@ -46,6 +49,17 @@ static bool has_event(void *context, const char *system, const char *name)
 	return strstr(offered->events, full) || !strcmp(system, "many");
 }
 
+static bool has_field(void *context, const char *system, const char *event, const char *field)
+{
+	const struct offered *offered = context;
+	char full[128];
+
+	snprintf(full, sizeof(full), "%s.%s ", event, field);
+	return strstr(offered->fields, full);
+}
+
+static const struct offered usual = { functions_6_1, EVENTS_6_1 };
+
 #define WORDS_MAX (PLAN_FUNCTIONS_MAX + PLAN_EVENTS_MAX)
 
 /* Words of a text between blanks, NULL ends; NULL for none. */
@@ -75,18 +89,14 @@ static struct failure failure;
 static bool children; /* of COMMAND */
 static bool off_cpu;
 
-static int make(const struct offered *offered, bool function_graph, const char *functions,
+static int make(const struct offered *offered, struct plan_request request, const char *functions,
 		const char *events)
 {
 	char functions_text[16 * PLAN_FUNCTIONS_MAX], **offered_functions;
-	struct plan_offer offer = { function_graph, NULL, has_event, (void *)(uintptr_t)offered };
 	char **wanted_functions = split(functions), **wanted_events = split(events);
-	struct plan_request request = {
-		.threshold = 134000,
-		.functions = wanted_functions,
-		.events = wanted_events,
-		.children = children,
-		.off_cpu = off_cpu,
+	struct plan_offer offer = {
+		!offered->no_function_graph, NULL,     has_event, (void *)(uintptr_t)offered,
+		offered->histograms,	     has_field
 	};
 	size_t length;
 	int ret;
@@ -99,6 +109,8 @@ static int make(const struct offered *offered, bool function_graph, const char *
 		length += snprintf(functions_text + length, sizeof(functions_text) - length,
 				   " many_%d", i);
 	offer.functions = offered_functions = split(functions_text);
+	request.functions = functions ? wanted_functions : NULL;
+	request.events = wanted_events;
 	ret = plan_make(&plan, &request, &offer, &failure);
 	free_split(offered_functions);
 	free_split(wanted_functions);
@@ -106,20 +118,26 @@ static int make(const struct offered *offered, bool function_graph, const char *
 	return ret;
 }
 
+#define REQUEST(...)                                                                               \
+	((struct plan_request){ .threshold = 134000,                                               \
+				.children = children,                                              \
+				.off_cpu = off_cpu,                                                \
+				__VA_ARGS__ })
+
 static int tear_down(void **state)
 {
 	plan_free(plan);
 	plan = NULL;
-	off_cpu = false;
+	off_cpu = children = false;
 	return 0;
 }
 
 static void plan_with(const char *offered_functions, const char *offered_events,
 		      const char *functions, const char *events)
 {
-	struct offered offered = { .functions = offered_functions, .events = offered_events };
+	const struct offered offered = { offered_functions, offered_events };
 
-	if (make(&offered, true, functions, events))
+	if (make(&offered, REQUEST(), functions, events))
 		fail_msg("%s", failure.text);
 	assert_int_equal(plan->threshold, 134000);
 }
@@ -129,10 +147,10 @@ static void plan_for(const char *functions, const char *events)
 	plan_with(functions, events, NULL, NULL);
 }
 
-static void check_refused(const struct offered *offered, bool function_graph, const char *functions,
-			  const char *events, enum exit_status status, const char *part)
+static void check_refused(const struct offered *offered, const char *functions, const char *events,
+			  enum exit_status status, const char *part)
 {
-	assert_true(make(offered, function_graph, functions, events) < 0);
+	assert_true(make(offered, REQUEST(), functions, events) < 0);
 	assert_int_equal(failure.status, status);
 	assert_non_null(strstr(failure.text, part));
 	assert_null(strchr(failure.text, '\n'));
@@ -180,7 +198,32 @@ static void check_event(enum event_id id, enum event_rule rule, uint64_t owners)
 	assert_int_equal(event_of(id)->owners, owners);
 }
 
-/* --- kernels --- */
+static void check_rules(enum event_rule rule, const enum event_id *ids, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		check_event(ids[i], rule, 0);
+}
+
+/* These events have a rule, and no owner. */
+#define CHECK_RULE(rule, ...)                                                                      \
+	check_rules(rule, (const enum event_id[]){ __VA_ARGS__ },                                  \
+		    COUNT(((const enum event_id[]){ __VA_ARGS__ })))
+
+/* --- without function_graph --- */
+
+/* The one line about function_graph says it all: no role is missing. */
+static void check_fallback(void)
+{
+	assert_false(plan->function_graph);
+	assert_int_equal(plan->nr_functions, 0);
+	assert_int_equal(plan->roles, 0);
+	CHECK_RULE(RULE_PAIR, EVENT_DIRECT_RECLAIM_BEGIN, EVENT_MEMCG_RECLAIM_END,
+		   EVENT_COMPACTION_BEGIN, EVENT_COMPACTION_END, EVENT_SLAB_START, EVENT_SLAB_END,
+		   EVENT_WAIT_BEGIN);
+	CHECK_RULE(RULE_NEVER, EVENT_SHRINK_INACTIVE, EVENT_THROTTLED);
+	for (int role = 0; role < ROLE_COUNT; role++)
+		assert_false(plan_role_unavailable(plan, role));
+}
 
 static void note_kernel(const char *dir)
 {
@@ -254,12 +297,10 @@ TEST(test_children)
 	assert_int_equal(plan_event_of(plan, EVENT_EXIT), -1);
 	children = true;
 	plan_for(functions_6_1, events);
-	check_event(EVENT_FORK, RULE_CHILDREN, 0);
-	check_event(EVENT_EXIT, RULE_CHILDREN, 0);
+	CHECK_RULE(RULE_CHILDREN, EVENT_FORK, EVENT_EXIT);
 	plan_with(functions_6_1, events, NULL, "sched:sched_process_exit");
-	check_event(EVENT_FORK, RULE_CHILDREN, 0);
-	check_event(EVENT_EXIT, RULE_ANY_WINDOW, 0);
-	children = false;
+	CHECK_RULE(RULE_CHILDREN, EVENT_FORK);
+	CHECK_RULE(RULE_ANY_WINDOW, EVENT_EXIT);
 }
 
 TEST(test_inactive_list)
@@ -279,14 +320,12 @@ TEST(test_inactive_list)
 TEST(test_events_without_their_owners)
 {
 	plan_for("__alloc_pages", EVENTS_6_1);
-	check_event(EVENT_SOFT_LIMIT_BEGIN, RULE_PAIR, 0);
-	check_event(EVENT_SOFT_LIMIT_END, RULE_PAIR, 0);
-	check_event(EVENT_THROTTLED, RULE_ANY_WINDOW, 0);
-	check_event(EVENT_TRY_TO_COMPACT, RULE_NEVER, 0);
-	check_event(EVENT_SHRINK_INACTIVE, RULE_NEVER, 0);
+	CHECK_RULE(RULE_PAIR, EVENT_SOFT_LIMIT_BEGIN, EVENT_SOFT_LIMIT_END);
+	CHECK_RULE(RULE_ANY_WINDOW, EVENT_THROTTLED);
+	CHECK_RULE(RULE_NEVER, EVENT_TRY_TO_COMPACT, EVENT_SHRINK_INACTIVE);
 	/* a begin without its end */
 	plan_for("__alloc_pages", "vmscan:mm_shrink_slab_start ");
-	check_event(EVENT_SLAB_START, RULE_NEVER, 0);
+	CHECK_RULE(RULE_NEVER, EVENT_SLAB_START);
 	plan_for("__alloc_pages", "");
 	assert_true(plan->function_graph);
 	assert_int_equal(plan->nr_events, 0);
@@ -328,15 +367,13 @@ TEST(test_sides_and_partners)
 TEST(test_memory_waits)
 {
 	plan_for(functions_6_1, EVENTS_6_1);
-	check_event(EVENT_WAIT_BEGIN, RULE_PAIR, 0);
-	check_event(EVENT_WAIT_END, RULE_PAIR, 0);
+	CHECK_RULE(RULE_PAIR, EVENT_WAIT_BEGIN, EVENT_WAIT_END);
 	assert_true(plan_has_waits(plan));
 	/* the kernel refused them */
 	plan_drop_waits(plan);
 	assert_false(plan_has_waits(plan));
-	check_event(EVENT_WAIT_BEGIN, RULE_NEVER, 0);
-	check_event(EVENT_WAIT_END, RULE_NEVER, 0);
-	check_event(EVENT_SLAB_START, RULE_PAIR, 0);
+	CHECK_RULE(RULE_NEVER, EVENT_WAIT_BEGIN, EVENT_WAIT_END);
+	CHECK_RULE(RULE_PAIR, EVENT_SLAB_START);
 	plan_for(functions_6_1, "vmscan:mm_shrink_slab_start vmscan:mm_shrink_slab_end ");
 	assert_false(plan_has_waits(plan));
 	plan_drop_waits(plan);
@@ -349,26 +386,26 @@ TEST(test_memory_waits)
 
 TEST(test_fallback)
 {
-	struct offered offered = { .functions = functions_6_1, .events = EVENTS_6_1 };
+	const struct offered offered = { functions_6_1, EVENTS_6_1, .no_function_graph = true };
 
-	assert_int_equal(make(&offered, false, NULL, NULL), 0);
-	assert_false(plan->function_graph);
-	assert_int_equal(plan->nr_functions, 0);
-	assert_int_equal(plan->roles, 0);
-	check_event(EVENT_DIRECT_RECLAIM_BEGIN, RULE_PAIR, 0);
-	check_event(EVENT_MEMCG_RECLAIM_END, RULE_PAIR, 0);
-	check_event(EVENT_COMPACTION_BEGIN, RULE_PAIR, 0);
-	check_event(EVENT_SLAB_END, RULE_PAIR, 0);
-	check_event(EVENT_SHRINK_INACTIVE, RULE_NEVER, 0);
-	check_event(EVENT_THROTTLED, RULE_NEVER, 0);
-	/* the one line about function_graph says it all */
-	for (int role = 0; role < ROLE_COUNT; role++)
-		assert_false(plan_role_unavailable(plan, role));
+	assert_int_equal(make(&offered, REQUEST(), NULL, NULL), 0);
+	check_fallback();
 	/* the same where function_graph has no function to time */
 	plan_for("schedule", EVENTS_6_1);
 	assert_false(plan->function_graph);
-	check_event(EVENT_COMPACTION_END, RULE_PAIR, 0);
+	CHECK_RULE(RULE_PAIR, EVENT_COMPACTION_END);
 }
+
+static void check_spares(bool expected, const enum event_id *ids, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(plan_can_spare(plan, &plan->events[plan_event_of(plan, ids[i])]),
+				 expected);
+}
+
+#define CHECK_SPARE(expected, ...)                                                                 \
+	check_spares(expected, (const enum event_id[]){ __VA_ARGS__ },                             \
+		     COUNT(((const enum event_id[]){ __VA_ARGS__ })))
 
 /* --- what is requested --- */
 
@@ -402,45 +439,33 @@ TEST(test_requested_events)
 	check_event(EVENT_SLAB_END, RULE_PAIR, 0);
 }
 
-/* Only if asked for, and both or none; those of -e are shown. */
-static void check_spare(enum event_id id, bool expected)
-{
-	assert_int_equal(plan_can_spare(plan, &plan->events[plan_event_of(plan, id)]), expected);
-}
-
 /* Never what nothing else tells. */
 TEST(test_events_to_spare)
 {
 	off_cpu = true;
 	plan_with(functions_6_1, EVENTS_6_1 "sched:sched_wakeup kmem:mm_page_alloc ", NULL,
 		  "kmem:mm_page_alloc");
-	check_spare(EVENT_USER, true);
-	check_spare(EVENT_SCHED_SWITCH, true);
-	check_spare(EVENT_SLAB_START, true);
-	check_spare(EVENT_WAIT_BEGIN, false);
-	check_spare(EVENT_WAIT_END, false);
-	check_spare(EVENT_SHRINK_INACTIVE, true);
-	check_spare(EVENT_DIRECT_RECLAIM_BEGIN, true);
+	CHECK_SPARE(true, EVENT_USER, EVENT_SCHED_SWITCH, EVENT_SLAB_START, EVENT_SHRINK_INACTIVE,
+		    EVENT_DIRECT_RECLAIM_BEGIN);
+	CHECK_SPARE(false, EVENT_WAIT_BEGIN, EVENT_WAIT_END);
+	/* Slab pairs are inside of memory waits, where there are any. */
 	plan_for("schedule", EVENTS_6_1);
 	assert_false(plan->function_graph);
-	check_spare(EVENT_DIRECT_RECLAIM_BEGIN, false);
-	check_spare(EVENT_WAIT_BEGIN, false);
-	/* Slab pairs are inside of memory waits, where there are any. */
-	check_spare(EVENT_SLAB_START, true);
+	CHECK_SPARE(true, EVENT_SLAB_START);
+	CHECK_SPARE(false, EVENT_DIRECT_RECLAIM_BEGIN, EVENT_WAIT_BEGIN);
 	plan_for("schedule", "vmscan:mm_shrink_slab_start vmscan:mm_shrink_slab_end ");
-	check_spare(EVENT_SLAB_START, false);
+	CHECK_SPARE(false, EVENT_SLAB_START);
 	/* one that has no function, among others that have */
 	plan_for("try_to_free_pages", EVENTS_6_1);
-	check_spare(EVENT_DIRECT_RECLAIM_BEGIN, true);
-	check_spare(EVENT_MEMCG_RECLAIM_BEGIN, false);
+	CHECK_SPARE(true, EVENT_DIRECT_RECLAIM_BEGIN);
+	CHECK_SPARE(false, EVENT_MEMCG_RECLAIM_BEGIN);
 	children = true;
 	plan_with(functions_6_1, EVENTS_6_1 "sched:sched_process_fork sched:sched_process_exit ",
 		  NULL, "sched:sched_process_exit");
-	check_spare(EVENT_FORK, false);
-	check_spare(EVENT_EXIT, false);
-	children = false;
+	CHECK_SPARE(false, EVENT_FORK, EVENT_EXIT);
 }
 
+/* Only if asked for, and both or none; those of -e are shown. */
 TEST(test_off_cpu)
 {
 	static const char both[] = EVENTS_6_1 "sched:sched_wakeup ";
@@ -450,8 +475,7 @@ TEST(test_off_cpu)
 	off_cpu = true;
 	plan_for(functions_6_1, both);
 	assert_true(plan_off_cpu(plan));
-	check_event(EVENT_SCHED_SWITCH, RULE_OFF_CPU, 0);
-	check_event(EVENT_SCHED_WAKEUP, RULE_OFF_CPU, 0);
+	CHECK_RULE(RULE_OFF_CPU, EVENT_SCHED_SWITCH, EVENT_SCHED_WAKEUP);
 	plan_for(functions_6_1, EVENTS_6_1);
 	assert_false(plan_off_cpu(plan));
 	assert_int_equal(plan_event_of(plan, EVENT_SCHED_SWITCH), -1);
@@ -459,8 +483,8 @@ TEST(test_off_cpu)
 	assert_int_equal(plan_event_of(plan, EVENT_SCHED_WAKEUP), -1);
 	plan_with(functions_6_1, both, NULL, "sched:sched_switch");
 	assert_true(plan_off_cpu(plan));
-	check_event(EVENT_SCHED_SWITCH, RULE_ANY_WINDOW, 0);
-	check_event(EVENT_SCHED_WAKEUP, RULE_OFF_CPU, 0);
+	CHECK_RULE(RULE_ANY_WINDOW, EVENT_SCHED_SWITCH);
+	CHECK_RULE(RULE_OFF_CPU, EVENT_SCHED_WAKEUP);
 	assert_int_equal(plan_event_of(plan, EVENT_USER), -1);
 }
 
@@ -477,16 +501,9 @@ TEST(test_names_of_a_request)
 
 TEST(test_functions_to_leave_out)
 {
-	struct offered offered = { .functions = functions_6_1, .events = EVENTS_6_1 };
-	char **offered_functions = split(functions_6_1);
-	struct plan_offer offer = { true, offered_functions, has_event, &offered };
-	char name[] = "__alloc_pages", *patterns[] = { name, NULL };
-	struct plan_request request = {
-		.threshold = 134000,
-		.leave_out = ROLE_BIT(ROLE_PAGE_ALLOCATION) | ROLE_BIT(ROLE_MEMORY_HIGH),
-	};
+	const uint64_t some = ROLE_BIT(ROLE_PAGE_ALLOCATION) | ROLE_BIT(ROLE_MEMORY_HIGH);
 
-	assert_int_equal(plan_make(&plan, &request, &offer, &failure), 0);
+	assert_int_equal(make(&usual, REQUEST(.leave_out = some), NULL, NULL), 0);
 	assert_int_equal(plan->nr_functions, 13);
 	check_function(ROLE_PAGE_ALLOCATION, NULL);
 	check_function(ROLE_MEMORY_HIGH, NULL);
@@ -494,83 +511,62 @@ TEST(test_functions_to_leave_out)
 	assert_false(plan_role_unavailable(plan, ROLE_MEMORY_HIGH));
 	assert_true(plan->left_out & ROLE_BIT(ROLE_PAGE_ALLOCATION));
 	check_function(ROLE_DIRECT_RECLAIM, "try_to_free_pages");
-	plan_free(plan);
 	/* a request for it counts all the same */
-	request.functions = patterns;
-	assert_int_equal(plan_make(&plan, &request, &offer, &failure), 0);
+	assert_int_equal(make(&usual, REQUEST(.leave_out = some), "__alloc_pages", NULL), 0);
 	check_function(ROLE_PAGE_ALLOCATION, "__alloc_pages");
-	free_split(offered_functions);
 }
 
-/* The same plan as on a kernel that has no function_graph, and no role is missing. */
 TEST(test_without_functions)
 {
-	struct offered offered = { .functions = functions_6_1, .events = EVENTS_6_1 };
-	char **offered_functions = split(functions_6_1);
-	struct plan_offer offer = { true, offered_functions, has_event, &offered };
-	char name[] = "shrink_dcache_sb", *patterns[] = { name, NULL };
-	struct plan_request request = { .leave_out = PLAN_ALL_ROLES };
+	const struct offered none = { functions_6_1, "vmscan:mm_vmscan_throttled " };
+	const struct plan_request request =
+		REQUEST(.leave_out = PLAN_ALL_ROLES,
+			.function_setting = "/etc/allocfilt.conf: function");
 
-	assert_int_equal(plan_make(&plan, &request, &offer, &failure), 0);
-	assert_false(plan->function_graph);
-	assert_int_equal(plan->nr_functions, 0);
+	assert_int_equal(make(&usual, request, NULL, NULL), 0);
+	check_fallback();
 	assert_int_equal(plan->left_out, PLAN_ALL_ROLES);
-	check_event(EVENT_DIRECT_RECLAIM_BEGIN, RULE_PAIR, 0);
-	check_event(EVENT_COMPACTION_END, RULE_PAIR, 0);
-	check_event(EVENT_SLAB_START, RULE_PAIR, 0);
-	check_event(EVENT_WAIT_BEGIN, RULE_PAIR, 0);
-	check_event(EVENT_THROTTLED, RULE_NEVER, 0);
-	check_event(EVENT_SHRINK_INACTIVE, RULE_NEVER, 0);
-	for (int role = 0; role < ROLE_COUNT; role++)
-		assert_false(plan_role_unavailable(plan, role));
-	plan_free(plan);
-	plan = NULL;
-	request.functions = patterns;
-	request.function_setting = "/etc/allocfilt.conf: function";
-	assert_int_equal(plan_make(&plan, &request, &offer, &failure), -EINVAL);
+	assert_int_equal(make(&usual, request, "shrink_dcache_sb", NULL), -EINVAL);
 	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
 	assert_string_equal(failure.text, "/etc/allocfilt.conf: function shrink_dcache_sb: "
 					  "function-graph = no traces no function");
-	request.functions = NULL;
-	offered.events = "vmscan:mm_vmscan_throttled ";
-	assert_int_equal(plan_make(&plan, &request, &offer, &failure), -ENOENT);
+	assert_int_equal(make(&none, request, NULL, NULL), -ENOENT);
 	assert_int_equal(failure.status, EXIT_STATUS_NO_FEATURE);
 	assert_string_equal(failure.text,
 			    "this kernel has none of the vmscan and compaction events");
-	free_split(offered_functions);
 }
 
 TEST(test_refusals)
 {
-	static const struct offered usual = { functions_6_1, EVENTS_6_1 };
-	static const struct offered nothing = {
-		"schedule", "vmscan:mm_vmscan_throttled vmscan:mm_shrink_slab_end "
-	};
+	static const struct offered without = { functions_6_1, EVENTS_6_1,
+						.no_function_graph = true };
+	static const char few[] = "vmscan:mm_vmscan_throttled vmscan:mm_shrink_slab_end ";
+	static const struct offered nothing = { "schedule", few };
+	static const struct offered nothing_without = { "schedule", few,
+							.no_function_graph = true };
 	static const struct {
 		const struct offered *offered;
-		bool function_graph;
 		const char *functions, *events;
 		enum exit_status status;
 		const char *part;
 	} cases[] = {
-		{ &usual, true, "no_such_function", NULL, EXIT_STATUS_USAGE,
-		  "-F no_such_function" },
-		{ &usual, true, "no_such_*", NULL, EXIT_STATUS_USAGE, "-F no_such_*" },
-		{ &usual, true, "", NULL, EXIT_STATUS_USAGE, "-F" },
-		{ &usual, false, "schedule", NULL, EXIT_STATUS_NO_FEATURE, "-F schedule" },
-		{ &usual, true, NULL, "sched:no_such_event", EXIT_STATUS_USAGE,
+		{ &usual, "no_such_function", NULL, EXIT_STATUS_USAGE, "-F no_such_function" },
+		{ &usual, "no_such_*", NULL, EXIT_STATUS_USAGE, "-F no_such_*" },
+		{ &usual, "", NULL, EXIT_STATUS_USAGE, "-F" },
+		{ &without, "schedule", NULL, EXIT_STATUS_NO_FEATURE, "-F schedule" },
+		{ &usual, NULL, "sched:no_such_event", EXIT_STATUS_USAGE,
 		  "-e sched:no_such_event" },
-		{ &usual, true, NULL, "nosystem:sched_switch", EXIT_STATUS_USAGE,
+		{ &usual, NULL, "nosystem:sched_switch", EXIT_STATUS_USAGE,
 		  "-e nosystem:sched_switch" },
-		{ &usual, true, NULL, "sched_switch", EXIT_STATUS_USAGE, "-e sched_switch" },
+		{ &usual, NULL, "sched_switch", EXIT_STATUS_USAGE, "-e sched_switch" },
 		/* neither functions nor pairs */
-		{ &nothing, true, NULL, NULL, EXIT_STATUS_NO_FEATURE, "function_graph" },
-		{ &nothing, false, NULL, NULL, EXIT_STATUS_NO_FEATURE, "function_graph" },
+		{ &nothing, NULL, NULL, EXIT_STATUS_NO_FEATURE, "function_graph" },
+		{ &nothing_without, NULL, NULL, EXIT_STATUS_NO_FEATURE, "function_graph" },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++)
-		check_refused(cases[i].offered, cases[i].function_graph, cases[i].functions,
-			      cases[i].events, cases[i].status, cases[i].part);
+		check_refused(cases[i].offered, cases[i].functions, cases[i].events,
+			      cases[i].status, cases[i].part);
 }
 
 /* --- limits --- */
@@ -579,95 +575,75 @@ TEST(test_function_limit)
 {
 	struct offered offered = { "__alloc_pages", "", .many = PLAN_FUNCTIONS_MAX - 1 };
 
-	assert_int_equal(make(&offered, true, "many_*", NULL), 0);
+	assert_int_equal(make(&offered, REQUEST(), "many_*", NULL), 0);
 	assert_int_equal(plan->nr_functions, PLAN_FUNCTIONS_MAX);
 	offered.many++;
-	check_refused(&offered, true, "many_*", NULL, EXIT_STATUS_USAGE, "many_*");
+	check_refused(&offered, "many_*", NULL, EXIT_STATUS_USAGE, "many_*");
 }
 
 TEST(test_event_limit)
 {
-	struct offered offered = { "__alloc_pages", EVENTS_6_1, .many = 0 };
+	const struct offered offered = { "__alloc_pages", EVENTS_6_1 };
 	char events[PLAN_EVENTS_MAX * 16] = "many:event_0";
 	size_t length = strlen(events);
 
 	for (int i = 1; i < PLAN_EVENTS_MAX - EVENTS_OF_ALL; i++)
 		length += sprintf(events + length, " many:event_%d", i);
-	assert_int_equal(make(&offered, true, NULL, events), 0);
+	assert_int_equal(make(&offered, REQUEST(), NULL, events), 0);
 	assert_int_equal(plan->nr_events, PLAN_EVENTS_MAX);
 	strcpy(events + length, " many:last");
-	check_refused(&offered, true, NULL, events, EXIT_STATUS_USAGE, "many:last");
+	check_refused(&offered, NULL, events, EXIT_STATUS_USAGE, "many:last");
 }
 
 #define EVENTS_OF_ACCOUNT                                                                          \
-	"task:task_newtask sched:sched_process_exit kmem:kmalloc kmem:kmem_cache_alloc "           \
-	"kmem:mm_page_alloc kmem:mm_page_alloc_extfrag kmem:mm_page_alloc_zone_locked "            \
-	"kmem:mm_page_pcpu_drain "
-
-static const char *fields; /* "mm_page_alloc_zone_locked.percpu_refill " */
-
-static bool has_field(void *context, const char *system, const char *event, const char *field)
-{
-	char full[128];
-
-	snprintf(full, sizeof(full), "%s.%s ", event, field);
-	return strstr(fields, full);
-}
-
-static int make_account(const char *events, bool histograms, bool by_task)
-{
-	struct offered offered = { functions_6_1, events };
-	char **offered_functions = split(functions_6_1);
-	const struct plan_offer offer = { true,	    offered_functions, has_event,
-					  &offered, histograms,	       has_field };
-	const struct plan_request request = { .threshold = 1000000,
-					      .account = true,
-					      .sites_by_task = by_task };
-	int ret;
-
-	plan_free(plan);
-	plan = NULL;
-	failure = (struct failure){ 0 };
-	ret = plan_make(&plan, &request, &offer, &failure);
-	free_split(offered_functions);
-	return ret;
-}
+	EVENTS_6_1 "task:task_newtask sched:sched_process_exit kmem:kmalloc "                      \
+		   "kmem:kmem_cache_alloc kmem:mm_page_alloc kmem:mm_page_alloc_extfrag "          \
+		   "kmem:mm_page_alloc_zone_locked kmem:mm_page_pcpu_drain "
 
 TEST(test_histograms)
 {
-	const unsigned int all = (1u << HISTOGRAM_COUNT) - 1;
 	const unsigned int nodes =
 		HISTOGRAM_BIT(HISTOGRAM_KMALLOC_NODE) | HISTOGRAM_BIT(HISTOGRAM_CACHE_NODE);
+	const unsigned int all = (1u << HISTOGRAM_COUNT) - 1;
+	const struct {
+		const char *events, *fields;
+		bool by_task;
+		unsigned int histograms;
+		bool cache_names;
+	} cases[] = {
+		/* 7.3 */
+		{ EVENTS_OF_ACCOUNT,
+		  "mm_page_alloc_zone_locked.percpu_refill kmem_cache_alloc.name ", false,
+		  all & ~nodes, true },
+		/* 6.1: no name */
+		{ EVENTS_OF_ACCOUNT "kmem:kmalloc_node kmem:kmem_cache_alloc_node ",
+		  "mm_page_alloc_zone_locked.percpu_refill ", true, all, false },
+		/* before 5.19 */
+		{ EVENTS_OF_ACCOUNT, "", false, all & ~nodes & ~HISTOGRAM_BIT(HISTOGRAM_REFILLS),
+		  false },
+		/* the least */
+		{ EVENTS_6_1 "task:task_newtask sched:sched_process_exit "
+			     "kmem:kmalloc kmem:mm_page_alloc ",
+		  "", false,
+		  HISTOGRAM_BIT(HISTOGRAM_FORKS) | HISTOGRAM_BIT(HISTOGRAM_EXITS) |
+			  HISTOGRAM_BIT(HISTOGRAM_KMALLOC) | HISTOGRAM_BIT(HISTOGRAM_PAGES),
+		  false },
+	};
 
-	/* 7.3 */
-	fields = "mm_page_alloc_zone_locked.percpu_refill kmem_cache_alloc.name ";
-	assert_int_equal(make_account(EVENTS_6_1 EVENTS_OF_ACCOUNT, true, false), 0);
-	assert_int_equal(plan->histograms, all & ~nodes);
-	assert_true(plan->cache_names);
-	assert_false(plan->sites_by_task);
-	/* 6.1: no name */
-	fields = "mm_page_alloc_zone_locked.percpu_refill ";
-	assert_int_equal(make_account(EVENTS_6_1 EVENTS_OF_ACCOUNT
-				      "kmem:kmalloc_node kmem:kmem_cache_alloc_node ",
-				      true, true),
-			 0);
-	assert_int_equal(plan->histograms, all);
-	assert_false(plan->cache_names);
-	assert_true(plan->sites_by_task);
-	/* before 5.19 */
-	fields = "";
-	assert_int_equal(make_account(EVENTS_6_1 EVENTS_OF_ACCOUNT, true, false), 0);
-	assert_int_equal(plan->histograms, all & ~nodes & ~HISTOGRAM_BIT(HISTOGRAM_REFILLS));
-	/* the least */
-	assert_int_equal(make_account(EVENTS_6_1 "task:task_newtask sched:sched_process_exit "
-						 "kmem:kmalloc kmem:mm_page_alloc ",
-				      true, false),
-			 0);
-	assert_int_equal(plan->histograms,
-			 HISTOGRAM_BIT(HISTOGRAM_FORKS) | HISTOGRAM_BIT(HISTOGRAM_EXITS) |
-				 HISTOGRAM_BIT(HISTOGRAM_KMALLOC) | HISTOGRAM_BIT(HISTOGRAM_PAGES));
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct offered offered = { functions_6_1, cases[i].events, .histograms = true,
+						 .fields = cases[i].fields };
+
+		assert_int_equal(make(&offered,
+				      REQUEST(.account = true, .sites_by_task = cases[i].by_task),
+				      NULL, NULL),
+				 0);
+		assert_int_equal(plan->histograms, cases[i].histograms);
+		assert_int_equal(plan->cache_names, cases[i].cache_names);
+		assert_int_equal(plan->sites_by_task, cases[i].by_task);
+	}
 	/* a run has none */
-	plan_for(functions_6_1, EVENTS_6_1 EVENTS_OF_ACCOUNT);
+	plan_for(functions_6_1, EVENTS_OF_ACCOUNT);
 	assert_int_equal(plan->histograms, 0);
 }
 
@@ -677,7 +653,7 @@ TEST(test_refused_accounts)
 		const char *events, *part;
 		bool histograms;
 	} cases[] = {
-		{ EVENTS_6_1 EVENTS_OF_ACCOUNT, "CONFIG_HIST_TRIGGERS", false },
+		{ EVENTS_OF_ACCOUNT, "CONFIG_HIST_TRIGGERS", false },
 		{ EVENTS_6_1, "task:task_newtask", true },
 		{ EVENTS_6_1 "task:task_newtask kmem:kmalloc kmem:mm_page_alloc ",
 		  "sched:sched_process_exit", true },
@@ -687,9 +663,11 @@ TEST(test_refused_accounts)
 		  "kmem:mm_page_alloc", true },
 	};
 
-	fields = "";
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		assert_true(make_account(cases[i].events, cases[i].histograms, false) < 0);
+		const struct offered offered = { functions_6_1, cases[i].events,
+						 .histograms = cases[i].histograms, .fields = "" };
+
+		assert_true(make(&offered, REQUEST(.account = true), NULL, NULL) < 0);
 		assert_int_equal(failure.status, EXIT_STATUS_NO_FEATURE);
 		assert_int_equal(failure.status, 5);
 		assert_non_null(strstr(failure.text, cases[i].part));
