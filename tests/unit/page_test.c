@@ -316,18 +316,6 @@ EACH_LAYOUT(null_padding_ends_the_page)
 	assert_int_equal(seen.ts[seen.records - 1], 100 + seen.records);
 }
 
-EACH_LAYOUT(page_of_one_record)
-{
-	const size_t size = MADE_PAGE_SIZE - layout->header - 8;
-
-	made_begin(&page, layout, 9);
-	made_record(&page, 1, payload, size);
-	made_end(&page, 0);
-	assert_int_equal(read_page(), PAGE_GOOD);
-	assert_int_equal(seen.records, 1);
-	assert_int_equal(seen.size[0], size);
-}
-
 /* ---- lost records ---- */
 
 /* Up to 6.1 the bits are added as negative ints to a long of 8 bytes: its upper half is ones. */
