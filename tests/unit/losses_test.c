@@ -41,6 +41,10 @@ static const char *report_all(const struct losses *losses, bool live)
 UNIT_TEST(test_counts_per_cpu)
 {
 	static const int numbers[] = { 3, 6000, 65535 };
+	static const struct {
+		int cpu;
+		uint64_t lost, unknown;
+	} expected[] = { { 3, 0, 0 }, { 6000, 12, 0 }, { 65535, 0, 1 }, { 4, 0, 0 } };
 	const struct cpu_list cpus = { numbers, 3 };
 	struct losses *losses = losses_new(&cpus);
 	uint64_t unknown;
@@ -55,55 +59,33 @@ UNIT_TEST(test_counts_per_cpu)
 	losses_add(losses, 65535, RECORD_LOST_UNKNOWN);
 	assert_int_equal(losses_total(losses, &unknown), 12);
 	assert_int_equal(unknown, 1);
-	assert_int_equal(losses_of(losses, 3, &unknown), 0);
-	assert_int_equal(unknown, 0);
-	assert_int_equal(losses_of(losses, 6000, &unknown), 12);
-	assert_int_equal(unknown, 0);
-	assert_int_equal(losses_of(losses, 65535, &unknown), 0);
-	assert_int_equal(unknown, 1);
-	assert_int_equal(losses_of(losses, 4, &unknown), 0);
-	assert_int_equal(unknown, 0);
+	for (size_t i = 0; i < COUNT(expected); i++) {
+		assert_int_equal(losses_of(losses, expected[i].cpu, &unknown), expected[i].lost);
+		assert_int_equal(unknown, expected[i].unknown);
+	}
 	losses_free(losses);
 }
 
-UNIT_TEST(test_nothing_lost)
-{
-	struct losses *losses = new_losses(2);
-
-	assert_string_equal(report(losses, SECOND), "");
-	assert_string_equal(report_all(losses, true), "allocfilt: no records lost\n");
-	assert_string_equal(report_all(losses, false), "");
-	losses_free(losses);
-}
-
+/* The first loss at once, whatever the clock says, then once a second, of CPUs with new losses. */
 UNIT_TEST(test_reported_at_most_once_a_second)
-{
-	struct losses *losses = new_losses(2);
-
-	losses_add(losses, 0, 5);
-	/* the first loss at once, whatever the clock says */
-	assert_int_equal(lines_of(report(losses, 10)), 1);
-	losses_add(losses, 0, 5);
-	assert_string_equal(report(losses, 11), "");
-	assert_string_equal(report(losses, SECOND + 9), "");
-	assert_non_null(strstr(report(losses, SECOND + 10), "CPU 0 lost 10 records"));
-	/* nothing new, nothing reported */
-	assert_string_equal(report(losses, 9 * SECOND), "");
-	losses_free(losses);
-}
-
-UNIT_TEST(test_only_cpus_with_new_losses)
 {
 	struct losses *losses = new_losses(3);
 	const char *text;
 
+	assert_string_equal(report(losses, 9), "");
+	assert_string_equal(report_all(losses, true), "allocfilt: no records lost\n");
+	assert_string_equal(report_all(losses, false), "");
 	losses_add(losses, 0, 5);
 	losses_add(losses, 1, 6);
-	assert_int_equal(lines_of(report(losses, SECOND)), 2);
-	losses_add(losses, 1, 1);
-	text = report(losses, 3 * SECOND);
+	assert_int_equal(lines_of(report(losses, 10)), 2);
+	losses_add(losses, 0, 5);
+	assert_string_equal(report(losses, 11), "");
+	assert_string_equal(report(losses, SECOND + 9), "");
+	text = report(losses, SECOND + 10);
+	assert_non_null(strstr(text, "CPU 0 lost 10 records"));
 	assert_int_equal(lines_of(text), 1);
-	assert_non_null(strstr(text, "CPU 1 lost 7 records"));
+	/* nothing new, nothing reported */
+	assert_string_equal(report(losses, 9 * SECOND), "");
 	losses_free(losses);
 }
 

@@ -33,47 +33,34 @@ static const char *order(void)
 
 #define TEST(name) UNIT_TEST_WITH(name, set_up, NULL)
 
-TEST(test_none)
+static void assert_sum(struct wait_sum sum, uint64_t count, uint64_t total, uint64_t long_count,
+		       uint64_t long_total)
 {
-	const struct wait_sum all = waits_all(&waits);
-
-	assert_int_equal(all.count, 0);
-	assert_int_equal(all.total, 0);
-	assert_string_equal(order(), "");
+	assert_int_equal(sum.count, count);
+	assert_int_equal(sum.total, total);
+	assert_int_equal(sum.long_count, long_count);
+	assert_int_equal(sum.long_total, long_total);
 }
 
 TEST(test_sums)
 {
-	struct wait_sum all;
+	const struct memory_wait part = { .end = 5, .role = ROLE_REFAULT, .is_part = true };
 
+	assert_sum(waits_all(&waits), 0, 0, 0, 0);
+	assert_string_equal(order(), "");
 	add(ROLE_REFAULT, 1000, 30, false);
 	add(ROLE_REFAULT, 2000, 200, true);
 	add(ROLE_REFAULT, 1500, 50, false);
 	add(ROLE_MEMORY_HIGH, 3000, 700, true);
-	assert_int_equal(waits.of[ROLE_REFAULT].count, 3);
-	assert_int_equal(waits.of[ROLE_REFAULT].total, 280);
-	assert_int_equal(waits.of[ROLE_REFAULT].long_count, 1);
-	assert_int_equal(waits.of[ROLE_REFAULT].long_total, 200);
+	assert_sum(waits.of[ROLE_REFAULT], 3, 280, 1, 200);
 	/* the end of the first */
 	assert_int_equal(waits.of[ROLE_REFAULT].since, 1000);
 	assert_int_equal(waits.of[ROLE_MEMORY_HIGH].since, 3000);
-	all = waits_all(&waits);
-	assert_int_equal(all.count, 4);
-	assert_int_equal(all.total, 980);
-	assert_int_equal(all.long_count, 2);
-	assert_int_equal(all.long_total, 900);
-}
-
-TEST(test_parts)
-{
-	struct memory_wait wait = { .start = 1, .end = 5, .role = ROLE_SWAP_IN, .is_part = true };
-
-	waits_add(&waits, &wait, false);
-	wait.is_part = false;
-	waits_add(&waits, &wait, false);
-	waits_add(&waits, &wait, true);
+	assert_sum(waits_all(&waits), 4, 980, 2, 900);
+	assert_int_equal(waits.parts, 0);
+	waits_add(&waits, &part, false);
 	assert_int_equal(waits.parts, 1);
-	assert_int_equal(waits.of[ROLE_SWAP_IN].count, 3);
+	assert_int_equal(waits.of[ROLE_REFAULT].count, 4);
 }
 
 /* Most time first, and of equal ones the first in the catalog; each once, those of no time as well. */
