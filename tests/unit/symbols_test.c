@@ -82,30 +82,6 @@ static const char kernel[] = "0000000000000000 A fixed_percpu_data\n"
 
 #define TEST(name) UNIT_TEST_WITH(name, NULL, tear_down)
 
-TEST(texts_of_the_kernel)
-{
-	open_text(kernel);
-	assert_int_equal(symbols_readable(symbols), 0);
-	assert_true(has_room);
-	assert_symbol(0xffffffff81000040, 's', "first");
-	assert_symbol(0xffffffff81000040, 'S', "first+0x0/0x60");
-	assert_symbol(0xffffffff8100009f, 'S', "first+0x5f/0x60");
-	assert_symbol(0xffffffff8100009f, 's', "first");
-	assert_symbol(0xffffffff810000a0, 'S', "second+0x0/0x160");
-	assert_symbol(0xffffffff81000201, 'S', "third.isra.0+0x1/0x10");
-}
-
-/* The padding ends the function before it, and is none itself. */
-TEST(padding_before_functions)
-{
-	open_text("ffffffff81000000 T first\n"
-		  "ffffffff81000030 T __pfx_second\n"
-		  "ffffffff81000040 T second\n");
-	assert_symbol(0xffffffff8100002f, 'S', "first+0x2f/0x30");
-	assert_symbol(0xffffffff81000038, 'S', "0xffffffff81000038");
-	assert_symbol(0xffffffff81000040, 's', "second");
-}
-
 /*
  * Hostile files of 64 MiB and their like: many lines of one address, in falling order, and of a block
  * each. Neither reading nor a lookup takes long.
@@ -165,47 +141,6 @@ TEST(scheduler_section)
 	open_text(kernel);
 	assert_false(symbols_in_scheduler(symbols, 0));
 	assert_false(symbols_in_scheduler(symbols, 0xffffffff81000040));
-}
-
-TEST(first_of_several_names)
-{
-	open_text(kernel);
-	assert_symbol(0xffffffff810000a0, 's', "second");
-	assert_symbol(0xffffffff81000000, 'S', "_stext+0x0/0x40");
-	assert_symbol(0xffffffff81000001, 'S', "_stext+0x1/0x40");
-	assert_int_equal(symbols_address(symbols, "_stext"), 0xffffffff81000000);
-	assert_int_equal(symbols_address(symbols, "early"), 0xffffffffc0001000);
-	assert_int_equal(symbols_address(symbols, "second_alias"), 0);
-	assert_int_equal(symbols_address(symbols, "data"), 0);
-}
-
-TEST(texts_of_modules)
-{
-	open_text(kernel);
-	assert_symbol(0xffffffffc0001000, 's', "early [one]");
-	/* the next of the same module, though [two] has one before it, and lines are in no order */
-	assert_symbol(0xffffffffc0001010, 'S', "early+0x10/0x80 [one]");
-	assert_symbol(0xffffffffc0001090, 'S', "middle+0x10/0x80 [one]");
-	/* the last function of a module ends with its page of code, not with the data after it */
-	assert_symbol(0xffffffffc0001100, 'S', "late+0x0/0xf00 [one]");
-	assert_symbol(0xffffffffc0001210, 'S', "late+0x110/0xf00 [one]");
-	assert_symbol(0xffffffffc0002000, 'S', "0xffffffffc0002000");
-	assert_symbol(0xffffffffc0003000, 'S', "0xffffffffc0003000");
-	assert_symbol(0xffffffffc0008000, 'S', "alone+0x0/0x1000 [two]");
-}
-
-TEST(unknown_addresses)
-{
-	open_text(kernel);
-	for (int round = 0; round < 2; round++) {
-		/* absolute ones are no code; nothing below the first or after the last */
-		assert_symbol(0x10, 'S', "0x10");
-		assert_symbol(0x1000, 's', "0x1000");
-		assert_symbol(0xffffffff80ffffff, 'S', "0xffffffff80ffffff");
-		assert_symbol(0xffffffff81000211, 'S', "0xffffffff81000211");
-		assert_null(symbols_find(symbols, 0));
-		assert_null(symbols_find(symbols, UINT64_MAX));
-	}
 }
 
 #define MODULE_ONE "ffffffffc0001000 t old\t[one]\nffffffffc0001080 t last\t[one]\n"
@@ -353,15 +288,6 @@ TEST(order_of_lines)
 	free(text);
 }
 
-TEST(addresses_of_32_bit)
-{
-	open_text("c1000000 T _stext\nc1000010 t small\n"
-		  "c1000044 t next\n");
-	assert_symbol(0xc1000014, 'S', "small+0x4/0x34");
-	assert_symbol(0xc1000044, 's', "next");
-	assert_symbol(0xb0000000, 's', "0xb0000000");
-}
-
 TEST(address_of_a_function)
 {
 	put_text("kallsyms", "0000000000000000 T first\n"
@@ -373,28 +299,6 @@ TEST(address_of_a_function)
 	assert_true(kallsyms_address(open_kallsyms(), "first") == 0);
 	assert_true(kallsyms_address(open_kallsyms(), "none") == 0);
 	assert_true(kallsyms_address(-ENOENT, "one") == 0);
-}
-
-TEST(file_that_is_not_there)
-{
-	symbols = symbols_new(-ENOENT, -1);
-	assert_non_null(symbols);
-	assert_int_equal(symbols_readable(symbols), -ENOENT);
-	assert_symbol(0xffffffff81000000, 's', "0xffffffff81000000");
-}
-
-/* Without CAP_SYSLOG all addresses are zeros. */
-TEST(addresses_that_are_zeros)
-{
-	open_text("0000000000000000 T _stext\n"
-		  "0000000000000000 T first\n"
-		  "0000000000000000 t mod\t[one]\n");
-	assert_int_equal(symbols_readable(symbols), -EPERM);
-	assert_symbol(0, 's', "0x0");
-	open_text("");
-	assert_int_equal(symbols_readable(symbols), -ENODATA);
-	open_text("no symbol\n");
-	assert_int_equal(symbols_readable(symbols), -ENODATA);
 }
 
 /* Damaged lines are skipped, and a last line without a newline is parsed. */
