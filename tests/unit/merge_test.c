@@ -129,10 +129,9 @@ static struct waiting_page *add_page(int place)
 /*
  * A run as text: "CPU:TIME" or "CPU:TIME#NUMBER" is a page of a record, "CPU:TIME+DELTA+DELTA" one of
  * several, "CPU?TIME+DELTA" one with a loss before it, "CPU!" one that is damaged, "CPU-TIME" one of
- * padding; "%N" behind a page: it is there when N pages were read. "|" reads until there is nothing,
- * and so does the end.
+ * padding; "%N" behind a page: it is there when N pages were read. "|" reads until there is nothing.
  */
-static void play(const char *script)
+static void add_pages(const char *script)
 {
 	for (; *script; script += strspn(script, " ")) {
 		struct waiting_page *page;
@@ -166,6 +165,12 @@ static void play(const char *script)
 			page->after = (int)strtol(end + 1, &end, 10);
 		script = end;
 	}
+}
+
+/* Reads at the end, too. */
+static void play(const char *script)
+{
+	add_pages(script);
 	assert_int_equal(pass_all(), 0);
 }
 
@@ -251,28 +256,14 @@ TEST(test_source_that_fails)
 
 	for (int at = 0; at < 8; at++) {
 		struct raw_record raw;
-		int ret;
 
 		start(&cpus, &(struct page_source){ read_waiting, NULL, true });
-		for (int i = 0; i < 4; i++) {
-			struct waiting_page *page = add_page(i % 2);
-
-			made_begin(&page->made, layout, 10 * (uint64_t)i);
-			add_record(&page->made, 0, 0, 8);
-			made_end(&page->made, 0);
-		}
-		for (int i = 0; i < at; i++) {
-			ret = merge_next(run.merge, &raw);
-			if (ret > 0)
+		add_pages("0:0 1:10 0:20 1:30");
+		for (int i = 0; i < at; i++)
+			if (merge_next(run.merge, &raw) > 0)
 				note_record(&raw);
-		}
 		run.fail = -EIO;
-		do {
-			ret = merge_next(run.merge, &raw);
-			if (ret > 0)
-				note_record(&raw);
-		} while (ret > 0);
-		assert_int_equal(ret, -EIO);
+		assert_int_equal(pass_all(), -EIO);
 		assert_int_equal(pass_all(), 0);
 		assert_string_equal(notes.text, "0/0 10/1 20/0 30/1");
 	}
@@ -284,13 +275,7 @@ TEST(test_reset)
 	struct raw_record raw;
 
 	start(&cpus, &(struct page_source){ read_waiting, NULL, true });
-	for (int place = 0; place < 2; place++) {
-		struct waiting_page *page = add_page(place);
-
-		made_begin(&page->made, layout, 10);
-		add_record(&page->made, 0, 0, 8);
-		made_end(&page->made, 0);
-	}
+	add_pages("0:10 1:10");
 	assert_int_equal(merge_next(run.merge, &raw), 1);
 	merge_reset(run.merge);
 	/* earlier: it is another buffer */

@@ -14,46 +14,43 @@ static const struct probe pointed = {
 /* As before 6.7: the shrinker lies in its superblock, behind s_dev and before s_id. */
 static const struct probe contained = { .s_shrink = 640, .s_id = 960, .s_dev = 16 };
 
+static void expect_definition(struct probe probe, bool on_event, const char *expected)
+{
+	probe.on_event = on_event;
+	probe_define(&probe);
+	assert_string_equal(probe.definition, expected);
+}
+
 /* The syntax is that of Documentation/trace/eprobetrace.rst. */
 UNIT_TEST(test_event_probe)
 {
-	struct probe probe = pointed;
-
-	probe.on_event = true;
-	probe_define(&probe);
-	assert_string_equal(
-		probe.definition,
+	expect_definition(
+		pointed, true,
 		"e:allocfilt/shrinker vmscan/mm_shrink_slab_start shr=$shr shrink=$shrink "
 		"id=+968(+88($shr)):string dev=+16(+88($shr)):u32");
-	probe = contained;
-	probe.on_event = true;
-	probe_define(&probe);
-	assert_string_equal(
-		probe.definition,
+	expect_definition(
+		contained, true,
 		"e:allocfilt/shrinker vmscan/mm_shrink_slab_start shr=$shr shrink=$shrink "
 		"id=+320($shr):string dev=-624($shr):u32");
 }
 
-/* Documentation/trace/kprobetrace.rst; %di has the first argument. */
-UNIT_TEST(test_kprobe)
+/*
+ * Documentation/trace/kprobetrace.rst. At the entry of a function a register has the first argument, and
+ * its return address is on top of the stack, or in a register.
+ */
+UNIT_TEST(test_kprobes)
 {
 	struct probe probe = contained;
 
 	probe_define(&probe);
-#if defined(__x86_64__)
-	assert_string_equal(probe.definition, "p:allocfilt/shrinker super_cache_scan shr=%di "
-					      "id=+320(%di):string dev=-624(%di):u32");
-#endif
 	assert_int_equal(
 		strncmp(probe.definition, "p:allocfilt/shrinker super_cache_scan shr=", 42), 0);
-}
-
-/* At the entry of a function its return address is on top of the stack, or in a register. */
-UNIT_TEST(test_probes_of_waits)
-{
 	assert_string_equal(probe_wait_definition(EVENT_WAIT_END),
 			    "p:allocfilt/memory_wait_end psi_memstall_leave");
 #if defined(__x86_64__)
+	expect_definition(contained, false,
+			  "p:allocfilt/shrinker super_cache_scan shr=%di "
+			  "id=+320(%di):string dev=-624(%di):u32");
 	assert_string_equal(probe_wait_definition(EVENT_WAIT_BEGIN),
 			    "p:allocfilt/memory_wait_begin psi_memstall_enter caller=$stack0:x64");
 #elif defined(__aarch64__)

@@ -85,6 +85,20 @@ UNIT_TEST_WITH(test_sleeps_in, make_test_directory, tear_down)
 	assert_int_equal(resolver_sleeps_in(resolver, NULL, 0), 0);
 	assert_int_equal(resolver_function(resolver, THROTTLE), 0xffffffff81000500);
 	assert_int_equal(resolver_function(resolver, 5), 5);
+	resolver_free(resolver);
+	/* Without the section's ends nothing is known, and nothing is made up. */
+	open_resolver("ffffffff81000500 T reclaim_throttle\n"
+		      "ffffffff81001100 t __schedule\n"
+		      "ffffffff81001200 T schedule\n");
+	assert_int_equal(SLEEPS_IN(SCHEDULE, THROTTLE), 0);
+}
+
+static void expect_time(uint64_t ts, const char *expected)
+{
+	char text[TEXT_TIME_MAX];
+
+	assert_true(resolver_time(resolver, ts, text));
+	assert_string_equal(text, expected);
 }
 
 /* The functions of stacks, the innermost first, each 256 bytes after the one before. */
@@ -194,15 +208,6 @@ UNIT_TEST_WITH(test_reasons_of_waits, make_test_directory, tear_down)
 	assert_int_equal(resolver_wait_role(resolver, 5), ROLE_WAIT);
 }
 
-/* Without the section's ends nothing is known, and nothing is made up. */
-UNIT_TEST_WITH(test_without_section, make_test_directory, tear_down)
-{
-	open_resolver("ffffffff81000500 T reclaim_throttle\n"
-		      "ffffffff81001100 t __schedule\n"
-		      "ffffffff81001200 T schedule\n");
-	assert_int_equal(SLEEPS_IN(SCHEDULE, THROTTLE), 0);
-}
-
 /* The OOM killer ends a task in its stall, of which only the first event has been read. */
 UNIT_TEST_WITH(test_victim, make_test_directory, tear_down)
 {
@@ -229,70 +234,62 @@ UNIT_TEST_WITH(test_time, make_test_directory, tear_down)
 	open_resolver(kernel);
 	assert_false(resolver_time(resolver, 5, text));
 	resolver_mark_clock(resolver, 1000, 1763733305000000000);
-	assert_true(resolver_time(resolver, 1500, text));
-	assert_string_equal(text, "2025-11-21T13:55:05.000000500Z");
+	expect_time(1500, "2025-11-21T13:55:05.000000500Z");
 	/* Before the first mark, by that. */
-	assert_true(resolver_time(resolver, 400, text));
-	assert_string_equal(text, "2025-11-21T13:55:04.999999400Z");
+	expect_time(400, "2025-11-21T13:55:04.999999400Z");
 	for (uint64_t minute = 1; minute <= 70; minute++)
 		resolver_mark_clock(resolver, 1000 + minute * 60000000000,
 				    1763733305000000000 + minute * 60001000000);
 	/* The mark of minute 50 was there when it was first asked for. */
-	assert_true(resolver_time(resolver, 1000 + 50 * 60000000000 + 7, text));
-	assert_string_equal(text, "2025-11-21T14:45:05.050000007Z");
-	assert_true(resolver_time(resolver, 1000 + 51 * 60000000000 - 1, text));
-	assert_string_equal(text, "2025-11-21T14:46:05.049999999Z");
-	assert_true(resolver_time(resolver, 1000 + 51 * 60000000000, text));
-	assert_string_equal(text, "2025-11-21T14:46:05.051000000Z");
+	expect_time(1000 + 50 * 60000000000 + 7, "2025-11-21T14:45:05.050000007Z");
+	expect_time(1000 + 51 * 60000000000 - 1, "2025-11-21T14:46:05.049999999Z");
+	expect_time(1000 + 51 * 60000000000, "2025-11-21T14:46:05.051000000Z");
 	/* One that comes late, or again, is the newest: later ones were seen ahead. */
 	for (int times = 0; times < 2; times++)
 		resolver_mark_clock(resolver, 1000 + 60 * 60000000000, 1763733305000000000);
-	assert_true(resolver_time(resolver, 1000 + 71 * 60000000000, text));
-	assert_string_equal(text, "2025-11-21T14:06:05.000000000Z");
-	assert_true(resolver_time(resolver, 1000 + 51 * 60000000000, text));
-	assert_string_equal(text, "2025-11-21T14:46:05.051000000Z");
-}
-
-UNIT_TEST_WITH(test_local_time, make_test_directory, tear_down)
-{
-	char text[TEXT_TIME_MAX];
-
+	expect_time(1000 + 71 * 60000000000, "2025-11-21T14:06:05.000000000Z");
+	expect_time(1000 + 51 * 60000000000, "2025-11-21T14:46:05.051000000Z");
+	resolver_free(resolver);
 	setenv("TZ", "Asia/Kolkata", 1);
 	local = true;
 	open_resolver(kernel);
 	local = false;
 	resolver_mark_clock(resolver, 1000, 1763733305000000000);
-	assert_true(resolver_time(resolver, 1500, text));
-	assert_string_equal(text, "2025-11-21T19:25:05.000000500+05:30");
+	expect_time(1500, "2025-11-21T19:25:05.000000500+05:30");
 	unsetenv("TZ");
+}
+
+static void expect_cgroup(int tid, const char *cgroup, const char *from)
+{
+	const struct task_info *info = resolver_task(resolver, tid, 1);
+
+	assert_string_equal(info->cgroup, cgroup);
+	assert_string_equal(info->source ? info->source : "", from);
 }
 
 /* A fork tells the cgroup of the child, and reclaim at a limit that of who takes memory there. */
 UNIT_TEST_WITH(test_learn, make_test_directory, tear_down)
 {
-	struct record fork = { .tid = 5, .child = 6 }, unknown = { .tid = 9, .child = 8 };
-	struct record reclaim = { .tid = 7, .fields.memcg_id = 4711 };
-	struct record own = { .tid = 5, .fields.memcg_id = 4711 };
-	struct record nowhere = { .tid = 8, .fields.memcg_id = 4712 };
-	struct record older_kernel = { .tid = 8 };
+	const struct record forks[] = { { .tid = 5, .child = 6 }, { .tid = 9, .child = 8 } };
+	const struct record reclaims[] = {
+		{ .tid = 7, .fields.memcg_id = 4711 },
+		{ .tid = 5, .fields.memcg_id = 4711 }, /* its own is known */
+		{ .tid = 8, .fields.memcg_id = 4712 }, /* nowhere */
+		{ .tid = 8 },			       /* of an older kernel */
+	};
 
 	put_text("cgroups", "4711 /l/a.service\n");
 	put_text("saved_cmdlines", "6 six\n7 seven\n8 eight\n");
 	put_text("tasks", "5 5 - five /p\n");
 	open_resolver(kernel);
-	resolver_learn(resolver, EVENT_FORK, &fork);
-	resolver_learn(resolver, EVENT_FORK, &unknown);
-	resolver_learn(resolver, EVENT_MEMCG_RECLAIM_BEGIN, &reclaim);
-	resolver_learn(resolver, EVENT_MEMCG_RECLAIM_BEGIN, &own);
-	resolver_learn(resolver, EVENT_MEMCG_RECLAIM_BEGIN, &nowhere);
-	resolver_learn(resolver, EVENT_MEMCG_RECLAIM_BEGIN, &older_kernel);
-	assert_string_equal(resolver_task(resolver, 5, 1)->cgroup, "/p");
-	assert_null(resolver_task(resolver, 5, 1)->source);
-	assert_string_equal(resolver_task(resolver, 6, 1)->cgroup, "/p");
-	assert_string_equal(resolver_task(resolver, 6, 1)->source, "parent");
-	assert_string_equal(resolver_task(resolver, 7, 1)->cgroup, "/l/a.service");
-	assert_string_equal(resolver_task(resolver, 7, 1)->source, "reclaim");
-	assert_string_equal(resolver_task(resolver, 8, 1)->cgroup, "");
+	for (size_t i = 0; i < COUNT(forks); i++)
+		resolver_learn(resolver, EVENT_FORK, &forks[i]);
+	for (size_t i = 0; i < COUNT(reclaims); i++)
+		resolver_learn(resolver, EVENT_MEMCG_RECLAIM_BEGIN, &reclaims[i]);
+	expect_cgroup(5, "/p", "");
+	expect_cgroup(6, "/p", "parent");
+	expect_cgroup(7, "/l/a.service", "reclaim");
+	expect_cgroup(8, "", "");
 }
 
 UNIT_TEST_MAIN(NULL, NULL)

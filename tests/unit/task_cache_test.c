@@ -319,6 +319,22 @@ TEST(test_process)
 	assert_int_equal(process_of(13, SECOND), 13);
 	expect_task(99, 0, "", "", false);
 	assert_int_equal(process_of(0, SECOND), 0);
+	/* A thread ended while it was looked up. Its process has its cgroup. */
+	put_task(51, 10, "thread", 0, "");
+	put_task(52, 10, "thread", 0, "0::/b\n");
+	shell("rm '%s/51/cgroup'", test_directory);
+	expect_task(51, 10, "server", "/system.slice/a.service", false);
+	expect_task(52, 10, "server", "/b", false);
+}
+
+/* @from: "" if it is the task's own */
+static void expect_cgroup(int tid, uint64_t ts, const char *cgroup, const char *from, bool ended)
+{
+	const struct task_info *info = task_cache_info(cache, tid, ts);
+
+	assert_string_equal(info->cgroup, cgroup);
+	assert_string_equal(info->source ? info->source : "", from);
+	assert_int_equal(info->ended, ended);
 }
 
 TEST(test_cgroup_lines)
@@ -403,28 +419,24 @@ TEST(test_ended)
 	put_task(80, 80, "here", 0, "");
 	open_live();
 	task_cache_see(cache, 60, SECOND);
-	assert_true(task_cache_info(cache, 60, SECOND)->ended);
+	expect_cgroup(60, SECOND, "", "", true);
 	assert_int_equal(process_of(60, SECOND), 0);
 	expect_name(60, SECOND, "saved");
-	assert_false(task_cache_info(cache, 0, SECOND)->ended);
+	expect_cgroup(0, SECOND, "", "", false);
 	/* it cannot be read, for another reason */
-	assert_false(task_cache_info(cache, 70, SECOND)->ended);
+	expect_cgroup(70, SECOND, "", "", false);
 	/* without a cgroup, but not ended */
-	assert_false(task_cache_info(cache, 80, SECOND)->ended);
+	expect_cgroup(80, SECOND, "", "", false);
 	put_file(80, "cgroup", "0::/b\n");
 	assert_string_equal(cgroup_of(80, 9 * SECOND), "/b");
 	remove_task(80);
-	assert_string_equal(cgroup_of(80, 19 * SECOND), "/b");
-	assert_false(task_cache_info(cache, 80, 19 * SECOND)->ended);
+	expect_cgroup(80, 19 * SECOND, "/b", "", false);
 	/* another task of the same number */
 	put_task(60, 60, "next", 0, "0::/a\n");
-	assert_false(task_cache_info(cache, 60, 9 * SECOND)->ended);
-	assert_string_equal(cgroup_of(60, 9 * SECOND), "/a");
+	expect_cgroup(60, 9 * SECOND, "/a", "", false);
 	open_capture("5 five\n6 six\n", "5 4 - four /x\n");
-	assert_false(task_cache_info(cache, 5, 0)->ended);
-	assert_true(task_cache_info(cache, 6, 0)->ended);
-	assert_true(task_cache_info(cache, 7, 0)->ended);
-	assert_false(task_cache_info(cache, 0, 0)->ended);
+	for (int tid = 0; tid < 8; tid++)
+		assert_int_equal(task_cache_info(cache, tid, 0)->ended, tid != 5 && tid != 0);
 	open_capture("5 five\n", "");
 	assert_false(task_cache_info(cache, 5, 0)->ended);
 	assert_false(task_cache_info(cache, 7, 0)->ended);
@@ -464,27 +476,13 @@ TEST(test_exiting)
 	open_live();
 	for (int i = 0; i < (int)COUNT(cases); i++) {
 		put_task(20 + i, 20 + i, "x", cases[i].flags, cases[i].text);
-		assert_string_equal(cgroup_of(20 + i, SECOND), cases[i].cgroup);
-		assert_int_equal(task_cache_info(cache, 20 + i, SECOND)->ended, cases[i].ended);
+		expect_cgroup(20 + i, SECOND, cases[i].cgroup, "", cases[i].ended);
 	}
 	/* The cgroup that was known stays. */
 	put_task(40, 40, "x", 0, "1:memory:/a\n0::/\n");
 	assert_string_equal(cgroup_of(40, SECOND), "/a");
 	put_task(40, 40, "x", 0x40800c, "1:memory:/\n0::/\n");
-	assert_string_equal(cgroup_of(40, 9 * SECOND), "/a");
-	assert_false(task_cache_info(cache, 40, 9 * SECOND)->ended);
-}
-
-/* A thread ended while it was looked up. Its process has its cgroup. */
-TEST(test_cgroup_of_process)
-{
-	open_live();
-	put_task(50, 50, "server", 0, "0::/a\n");
-	put_task(51, 50, "thread", 0, "");
-	put_task(52, 50, "thread", 0, "0::/b\n");
-	shell("rm '%s/51/cgroup'", test_directory);
-	expect_task(51, 50, "server", "/a", false);
-	expect_task(52, 50, "server", "/b", false);
+	expect_cgroup(40, 9 * SECOND, "/a", "", false);
 }
 
 #define OOM(time, memcg, name, pid)                                                                \
@@ -572,42 +570,30 @@ TEST(test_count_of_victims)
 /* A cgroup that is supposed is said to be, and gives way to the task's own. */
 TEST(test_supposed_cgroup)
 {
-	const struct task_info *info;
-
 	put_task(80, 80, "known", 0, "0::/own\n");
 	open_live();
 	task_cache_see(cache, 80, SECOND);
 	task_cache_suppose(cache, 80, SECOND, "reclaim", "/a");
-	assert_string_equal(cgroup_of(80, SECOND), "/own");
-	assert_null(task_cache_info(cache, 80, SECOND)->source);
+	expect_cgroup(80, SECOND, "/own", "", false);
 	task_cache_see(cache, 81, SECOND);
 	task_cache_suppose(cache, 81, SECOND, "reclaim", "");
-	assert_string_equal(cgroup_of(81, SECOND), "");
+	expect_cgroup(81, SECOND, "", "", true);
 	task_cache_suppose(cache, 81, SECOND, "parent", "/p");
 	task_cache_suppose(cache, 81, SECOND, "reclaim", "/a");
-	info = task_cache_info(cache, 81, 9 * SECOND);
-	assert_string_equal(info->cgroup, "/p");
-	assert_string_equal(info->source, "parent");
-	assert_true(info->ended);
-	assert_int_equal(info->tid, 81);
-	assert_int_equal(info->pid, 0);
+	expect_cgroup(81, 9 * SECOND, "/p", "parent", true);
+	assert_int_equal(task_cache_info(cache, 81, 9 * SECOND)->tid, 81);
+	assert_int_equal(process_of(81, 9 * SECOND), 0);
 	task_cache_suppose(cache, 0, SECOND, "parent", "/p");
 	task_cache_suppose(cache, -1, SECOND, "parent", "/p");
 	/* It is told when the task begins. */
 	put_task(82, 82, "child", 0, "0::/own\n");
 	task_cache_suppose(cache, 82, SECOND, "parent", "/p");
-	info = task_cache_info(cache, 82, SECOND);
-	assert_string_equal(info->cgroup, "/own");
-	assert_null(info->source);
-	assert_false(info->ended);
+	expect_cgroup(82, SECOND, "/own", "", false);
 	/* The log knows better. */
 	kernel_log = VICTIM("    1.000000", "/v", "x", "81");
 	task_cache_see(cache, 83, 20 * SECOND);
 	expect_name(83, 20 * SECOND, "<...>");
-	info = task_cache_info(cache, 81, 20 * SECOND);
-	assert_string_equal(info->cgroup, "/v");
-	assert_null(info->source);
-	assert_false(info->ended);
+	expect_cgroup(81, 20 * SECOND, "/v", "", false);
 	/* A capture's tasks, and one that it does not have */
 	open_capture("5 five\n6 six\n", "5 5 - five /x\n");
 	for (int tid = 5; tid <= 7; tid++)
