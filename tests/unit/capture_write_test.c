@@ -106,7 +106,16 @@ static void check_size(const char *name, size_t size)
 	free(read_bytes(name, size));
 }
 
-#define RUN(test) UNIT_TEST_WITH(test, set_up, tear_down)
+static int set_up_writer(void **state)
+{
+	if (set_up(state))
+		return -1;
+	create();
+	return 0;
+}
+
+#define RUN(test)    UNIT_TEST_WITH(test, set_up, tear_down)
+#define RUN_IN(test) UNIT_TEST_WITH(test, set_up_writer, tear_down)
 
 /* --- the directory --- */
 
@@ -185,9 +194,8 @@ RUN(test_directory_of_others)
 /* --- files --- */
 
 /* No link in the directory leads out of it. */
-RUN(test_links_are_not_followed)
+RUN_IN(test_links_are_not_followed)
 {
-	create();
 	put_text("victim/file", "mine\n");
 	assert_int_equal(symlink("../victim", test_path("new/events")), 0);
 	assert_int_equal(capture_put(writer, "events/file", "text", 4), -ELOOP);
@@ -209,11 +217,10 @@ RUN(test_links_are_not_followed)
 }
 
 /* It is the directory that was made, also where another one has its name by now. */
-RUN(test_directory_that_was_replaced)
+RUN_IN(test_directory_that_was_replaced)
 {
 	const char *old = strdupa(test_path("old"));
 
-	create();
 	assert_int_equal(rename(test_path("new"), old), 0);
 	assert_int_equal(mkdir(test_path("new"), 0700), 0);
 	assert_int_equal(capture_put(writer, "events/file", "text", 4), 0);
@@ -223,9 +230,8 @@ RUN(test_directory_that_was_replaced)
 	assert_int_equal(rmdir(test_path("new")), 0);
 }
 
-RUN(test_put_replaces_whole_files)
+RUN_IN(test_put_replaces_whole_files)
 {
-	create();
 	assert_int_equal(capture_put(writer, "capture", "first, and longer\n", 18), 0);
 	assert_int_equal(capture_put(writer, "capture", "second\n", 7), 0);
 	assert_text("new/capture", "second\n");
@@ -235,13 +241,12 @@ RUN(test_put_replaces_whole_files)
 }
 
 /* On a full disk the old file is unchanged, and no part of the new one is left. */
-RUN(test_put_on_a_full_disk)
+RUN_IN(test_put_on_a_full_disk)
 {
 	char text[2 * PAGE] = "newer";
 	rlim_t limit;
 	int ret;
 
-	create();
 	assert_int_equal(capture_put(writer, "capture", "older\n", 6), 0);
 	limit = set_soft_limit(RLIMIT_FSIZE, PAGE);
 	ret = capture_put(writer, "capture", text, sizeof(text));
@@ -252,9 +257,8 @@ RUN(test_put_on_a_full_disk)
 	assert_int_equal(rmdir(test_path("new")), 0);
 }
 
-RUN(test_copy)
+RUN_IN(test_copy)
 {
-	create();
 	put_text("from/events/vmscan/x/format", "ID: 3\n");
 	assert_int_equal(capture_copy(writer, test_path("from"), "events/vmscan/x/format"), 0);
 	assert_text("new/events/vmscan/x/format", "ID: 3\n");
@@ -272,11 +276,10 @@ static void put_page(char letter)
 	assert_int_equal(write(to, page, sizeof(page)), PAGE);
 }
 
-RUN(test_drain_a_pipe)
+RUN_IN(test_drain_a_pipe)
 {
 	char *bytes;
 
-	create();
 	assert_int_equal(capture_add_cpu(writer, 3), 0);
 	assert_int_equal(capture_drain(writer, 3, from), 0);
 	put_page('a');
@@ -293,9 +296,8 @@ RUN(test_drain_a_pipe)
 	free(bytes);
 }
 
-RUN(test_each_cpu_its_file)
+RUN_IN(test_each_cpu_its_file)
 {
-	create();
 	assert_int_equal(capture_add_cpu(writer, 40), 0);
 	assert_int_equal(capture_add_cpu(writer, 0), 0);
 	put_page('x');
@@ -319,11 +321,10 @@ RUN(test_each_cpu_its_file)
 }
 
 /* A partly filled page becomes a whole page of the file. */
-RUN(test_rest_is_padded)
+RUN_IN(test_rest_is_padded)
 {
 	char *bytes;
 
-	create();
 	assert_int_equal(capture_add_cpu(writer, 0), 0);
 	assert_int_equal(write(to, "rest", 4), 4);
 	assert_int_equal(capture_drain_rest(writer, 0, from), PAGE);
@@ -336,13 +337,12 @@ RUN(test_rest_is_padded)
 }
 
 /* An eventfd supports read but not splice; the first call falls back to read. */
-RUN(test_drain_by_read)
+RUN_IN(test_drain_by_read)
 {
 	uint64_t value = 5;
 	int fd = eventfd(5, EFD_NONBLOCK);
 	char *bytes;
 
-	create();
 	assert_int_equal(capture_add_cpu(writer, 0), 0);
 	assert_int_equal(capture_drain(writer, 0, fd), PAGE);
 	assert_int_equal(capture_drain(writer, 0, fd), 0);
@@ -362,7 +362,6 @@ static void check_full_disk(int64_t (*drain)(struct capture_writer *writer, int 
 	rlim_t limit;
 	int64_t ret;
 
-	create();
 	assert_int_equal(capture_add_cpu(writer, 0), 0);
 	put_page('a');
 	assert_int_equal(capture_drain(writer, 0, from), PAGE);
@@ -378,12 +377,12 @@ static void check_full_disk(int64_t (*drain)(struct capture_writer *writer, int 
 	check_size(RAW(0), 2 * PAGE);
 }
 
-RUN(test_full_disk_by_splice)
+RUN_IN(test_full_disk_by_splice)
 {
 	check_full_disk(capture_drain);
 }
 
-RUN(test_full_disk_by_read)
+RUN_IN(test_full_disk_by_read)
 {
 	check_full_disk(capture_drain_rest);
 }
@@ -456,9 +455,8 @@ RUN(test_parts_of_a_page)
 /* --- to the disk --- */
 
 /* Files and directories of it, and the directory that has its name. */
-RUN(test_sync)
+RUN_IN(test_sync)
 {
-	create();
 	assert_int_equal(capture_put(writer, "events/header_page", "text", 4), 0);
 	assert_int_equal(capture_add_cpu(writer, 0), 0);
 	started = waited = 0;
@@ -519,11 +517,10 @@ RUN(test_sync_that_waits)
 }
 
 /* A segment that cannot be begun leaves nothing in the way of the next try. */
-RUN(test_segment_without_a_descriptor)
+RUN_IN(test_segment_without_a_descriptor)
 {
 	rlim_t limit;
 
-	create();
 	limit = set_soft_limit(RLIMIT_NOFILE, 0);
 	assert_int_equal(capture_begin_segment(writer, true), -EMFILE);
 	set_soft_limit(RLIMIT_NOFILE, limit);
@@ -534,9 +531,8 @@ RUN(test_segment_without_a_descriptor)
 }
 
 /* Files are linked from segment to segment while they are unchanged. */
-RUN(test_copies_of_segments)
+RUN_IN(test_copies_of_segments)
 {
-	create();
 	for (int i = 0; i < 4; i++) {
 		put_text("kallsyms", i < 2 ? "old\n" : "new\n");
 		assert_int_equal(capture_begin_segment(writer, i % 2), 0);

@@ -53,13 +53,23 @@ static void cause_is(const char *key, unsigned int share, const char *text, cons
 
 #define TEST(name) UNIT_TEST_WITH(name, set_up, NULL)
 
+static void start_again(void)
+{
+	memset(&stall.phases, 0, sizeof(stall.phases));
+}
+
 TEST(test_chain)
 {
+	cause_is("mixed", 0, "not known", "");
 	add(PHASE_DIRECT_RECLAIM, PART_INACTIVE_LIST, STATE_RUNNING, 700);
 	add(PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, 100);
 	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 200);
 	cause_is("direct_reclaim", 8000, "direct reclaim 80 %: inactive list 70 %",
 		 "inactive list 70 %");
+	start_again();
+	add(PHASE_COMPACTION, PART_ITSELF, STATE_UNKNOWN, 100);
+	add(PHASE_OUTSIDE, PART_ITSELF, STATE_UNKNOWN, 900);
+	cause_is("outside", 9000, "outside reclaim 90 %, not traced", "");
 }
 
 /* A half is enough, and one ns less is not: of the stall, not of the step before. */
@@ -73,17 +83,7 @@ TEST(test_half)
 	add(PHASE_MEMCG_RECLAIM, PART_ACTIVE_LIST, STATE_RUNNING, 2);
 	cause_is("mixed", 4995, "outside reclaim 49 %, compaction 49 %",
 		 "outside reclaim 49 %, compaction 49 %");
-}
-
-TEST(test_not_traced)
-{
-	add(PHASE_COMPACTION, PART_ITSELF, STATE_UNKNOWN, 100);
-	add(PHASE_OUTSIDE, PART_ITSELF, STATE_UNKNOWN, 900);
-	cause_is("outside", 9000, "outside reclaim 90 %, not traced", "");
-}
-
-TEST(test_part_below_half)
-{
+	start_again();
 	add(PHASE_MEMCG_RECLAIM, PART_THROTTLED, STATE_RUNNING, 499);
 	add(PHASE_MEMCG_RECLAIM, PART_ACTIVE_LIST, STATE_RUNNING, 499);
 	add(PHASE_COMPACTION, PART_ITSELF, STATE_RUNNING, 2);
@@ -108,9 +108,14 @@ TEST(test_shrinker)
 	cause_is("direct_reclaim", 10000, "direct reclaim 100 %: shrinkers 90 %", "shrinkers 90 %");
 }
 
-/* A wait for a CPU in two parts of the group and outside of it: each is less than half. */
+/*
+ * A wait for a CPU in two parts of the group and outside of it: each is less than half. It is the cause
+ * before all that has as much.
+ */
 TEST(test_cpu_wait)
 {
+	static const enum phase_state as_much[] = { STATE_BLOCKED, STATE_RUNNING };
+
 	add(PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_WAITED, 250);
 	add(PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, 390);
 	add(PHASE_DIRECT_RECLAIM, PART_THROTTLED, STATE_WAITED, 200);
@@ -119,23 +124,19 @@ TEST(test_cpu_wait)
 	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 221);
 	cause_is("direct_reclaim", 6879, "direct reclaim 69 %: reclaim itself 52 %",
 		 "reclaim itself 52 %");
+	for (size_t i = 0; i < COUNT(as_much); i++) {
+		start_again();
+		add(PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 500);
+		add(PHASE_OUTSIDE, PART_ITSELF, as_much[i], 500);
+		cause_is("cpu_wait", 5000, "outside reclaim; waiting for a CPU 50 %",
+			 "outside reclaim 100 %");
+	}
 }
 
-/* It is the cause before all that has as much. */
-TEST(test_cpu_wait_of_half)
-{
-	add(PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 500);
-	add(PHASE_OUTSIDE, PART_ITSELF, STATE_BLOCKED, 500);
-	cause_is("cpu_wait", 5000, "outside reclaim; waiting for a CPU 50 %",
-		 "outside reclaim 100 %");
-	memset(&stall.phases, 0, sizeof(stall.phases));
-	add(PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 500);
-	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 500);
-	cause_is("cpu_wait", 5000, "outside reclaim; waiting for a CPU 50 %",
-		 "outside reclaim 100 %");
-}
-
-/* A group that sleeps is the cause of its sleep, also where it sleeps in another one as well. */
+/*
+ * A group that sleeps is the cause of its sleep, also where it sleeps in another one as well. A sleep
+ * outside of all groups has no other reason.
+ */
 TEST(test_sleep)
 {
 	add(PHASE_COMPACTION, PART_ITSELF, STATE_BLOCKED, 300);
@@ -144,11 +145,7 @@ TEST(test_sleep)
 	add(PHASE_SWAP_IN, PART_ITSELF, STATE_SLEPT, 150);
 	cause_is("compaction", 5500, "compaction 55 %; asleep, uninterruptible 60 %",
 		 "asleep, uninterruptible 60 %");
-}
-
-/* A sleep outside of all groups has no other reason. */
-TEST(test_sleep_outside)
-{
+	start_again();
 	add(PHASE_OUTSIDE, PART_ITSELF, STATE_SLEPT, 300);
 	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 300);
 	add(PHASE_SWAP_IN, PART_ITSELF, STATE_SLEPT, 400);
@@ -163,25 +160,17 @@ TEST(test_state_of_all)
 	add(PHASE_OOM, PART_ITSELF, STATE_WAITED, 300);
 	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 300);
 	cause_is("cpu_wait", 6000, "waiting for a CPU 60 %", "");
-	memset(&stall.phases, 0, sizeof(stall.phases));
+	start_again();
 	add(PHASE_COMPACTION, PART_ITSELF, STATE_OFF, 400);
 	add(PHASE_OOM, PART_ITSELF, STATE_OFF, 300);
 	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 300);
 	cause_is("off_cpu", 7000, "off the CPU (unknown why) 70 %", "");
-}
-
-TEST(test_mixed)
-{
+	start_again();
 	add(PHASE_DRAIN, PART_ITSELF, STATE_RUNNING, 400);
 	add(PHASE_OOM, PART_ITSELF, STATE_RUNNING, 250);
 	add(PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 350);
 	cause_is("mixed", 4000, "draining per-CPU lists 40 %, outside reclaim 35 %",
 		 "draining per-CPU lists 40 %, outside reclaim 35 %");
-}
-
-TEST(test_nothing)
-{
-	cause_is("mixed", 0, "not known", "");
 }
 
 UNIT_TEST_MAIN(NULL, NULL)

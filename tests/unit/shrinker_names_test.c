@@ -80,28 +80,38 @@ static void expect(uint64_t shrinker, const char *label)
 
 #define TEST(name) UNIT_TEST_WITH(name, set_up, tear_down)
 
-TEST(test_named)
-{
-	assert_false(shrinker_names_unavailable(names));
-	see(0x100, "vda", 254, 0);
-	see_as(0x200, "vdb", 254, 16, 0);
-	expect(0x100, "super_cache_scan[vda]");
-	expect(0x200, "super_cache_scan[vdb]");
-	assert_false(shrinker_names_unavailable(names));
-	shrinker_names_free(NULL);
-}
-
 /* The first pair of a superblock may end before the probe reports its name (5.10). */
-TEST(test_named_late)
+TEST(test_named)
 {
 	int number;
 
+	assert_false(shrinker_names_unavailable(names));
 	expect(0x100, "super_cache_scan[0x100]");
 	number = superblock(0x100);
 	assert_true(shrinker_names_unavailable(names));
 	see(0x100, "vda", 254, 0);
 	assert_int_equal(superblock(0x100), number);
 	expect(0x100, "super_cache_scan[vda]");
+	see_as(0x200, "vdb", 254, 16, 0);
+	expect(0x200, "super_cache_scan[vdb]");
+	see(0x300, "\x1b[31m\x7f\n", 0, 1);
+	expect(0x300, "super_cache_scan[?[31m??]");
+	assert_false(shrinker_names_unavailable(names));
+	shrinker_names_free(NULL);
+}
+
+/* NULL: it has none. */
+static void expect_parts(int number, const char *name, int major, int minor, const char *mount)
+{
+	const struct superblock_name *parts = shrinker_names_parts(names, number);
+
+	assert_int_equal(!!parts, !!name);
+	if (!parts)
+		return;
+	assert_string_equal(parts->name, name);
+	assert_int_equal(parts->major, major);
+	assert_int_equal(parts->minor, minor);
+	assert_string_equal(parts->mount, mount);
 }
 
 TEST(test_shared_name)
@@ -180,12 +190,6 @@ TEST(test_not_a_superblock)
 			 -1);
 }
 
-TEST(test_control_characters)
-{
-	see(0x100, "\x1b[31m\x7f\n", 0, 1);
-	expect(0x100, "super_cache_scan[?[31m??]");
-}
-
 #define CHURN	  20000
 #define ADDRESSES 3000 /* of shrinkers: they are used again */
 
@@ -231,7 +235,6 @@ TEST(test_mounts_of_every_day)
 {
 	struct record record = { .kind = RECORD_SUPERBLOCK, .raw = "tmpfs" };
 	char *text = malloc(1 << 20), *end = text;
-	const struct superblock_name *parts;
 
 	for (int i = 0; i < 1 << 15; i++)
 		end += sprintf(end, "1 1 9:9 / /m rw - a b c\n");
@@ -252,10 +255,7 @@ TEST(test_mounts_of_every_day)
 	for (int day = 0; day < 2; day++) {
 		record.ts = day * 24ull * 3600 * 1000000000;
 		shrinker_names_see(names, &record);
-		parts = shrinker_names_parts(names, superblock(0x10));
-		assert_non_null(parts);
-		assert_string_equal(parts->mount, day ? "/last" : "");
-		record.superblock.shrinker = 0x10;
+		expect_parts(superblock(0x10), "tmpfs", 0, 7, day ? "/last" : "");
 		see(0x10, "other", 1, 1);
 	}
 }
@@ -277,37 +277,25 @@ TEST(test_cut)
 /* The same before and after another one has the name, which changes the label. */
 TEST(test_parts)
 {
-	const struct superblock_name *parts;
 	int first, unnamed;
 
 	see(0x100, "tmpfs", 0, 23);
 	first = superblock(0x100);
 	unnamed = superblock(0x200);
 	for (int i = 0; i < 2; i++) {
-		parts = shrinker_names_parts(names, first);
-		assert_non_null(parts);
-		assert_string_equal(parts->name, "tmpfs");
-		assert_int_equal(parts->major, 0);
-		assert_int_equal(parts->minor, 23);
-		assert_string_equal(parts->mount, "/with\\040space");
+		expect_parts(first, "tmpfs", 0, 23, "/with\\040space");
 		see(0x300, "tmpfs", 0, 22);
 	}
 	see(0x400, "vda", 254, 17);
-	parts = shrinker_names_parts(names, superblock(0x400));
-	assert_non_null(parts);
-	assert_int_equal(parts->major, 254);
-	assert_int_equal(parts->minor, 17);
-	assert_string_equal(parts->mount, "");
-	assert_null(shrinker_names_parts(names, unnamed));
-	assert_null(shrinker_names_parts(names, -1));
-	assert_null(shrinker_names_parts(names, 0));
-	assert_null(shrinker_names_parts(names, first + SHRINKER_NAMES_MAX));
+	expect_parts(superblock(0x400), "vda", 254, 17, "");
+	expect_parts(unnamed, NULL, 0, 0, NULL);
+	expect_parts(-1, NULL, 0, 0, NULL);
+	expect_parts(0, NULL, 0, 0, NULL);
+	expect_parts(first + SHRINKER_NAMES_MAX, NULL, 0, 0, NULL);
 	shrinker_names_free(names);
 	names = shrinker_names_new(-ENOENT, &resolver);
 	see(0x100, "tmpfs", 0, 23);
-	parts = shrinker_names_parts(names, superblock(0x100));
-	assert_non_null(parts);
-	assert_string_equal(parts->mount, "");
+	expect_parts(superblock(0x100), "tmpfs", 0, 23, "");
 }
 
 UNIT_TEST_MAIN(make_test_directory, remove_test_directory)
