@@ -3,7 +3,11 @@
 #define COMMAND_LINE_H
 
 #include "allocfilt/config/options.h"
+#include "config/keys.h"
+#include "notes.h"
 #include "unit_test.h"
+
+#include <inttypes.h>
 
 #define ARGUMENTS_MAX 20
 
@@ -34,6 +38,44 @@ static inline void parse_good(struct options *options, const char *text)
 
 	if (parse(options, text, &failure))
 		fail_msg("%s: %s", text, failure.text);
+}
+
+static inline void note_value(const struct key *key, const void *field)
+{
+	const pid_t *pids = *(pid_t *const *)field;
+	char **names = *(char **const *)field;
+
+	note("%s%s=", notes.used ? " " : "", key->name);
+	if (key->kind == KEY_PIDS)
+		for (int i = 0; pids[i]; i++)
+			note("%s%d", i ? "," : "", pids[i]);
+	else if (key->kind == KEY_FUNCTIONS || key->kind == KEY_EVENTS)
+		for (int i = 0; names[i]; i++)
+			note("%s%s", i ? "," : "", names[i]);
+	else if (key->kind == KEY_QUANTITY)
+		note("%" PRIu64, *(const uint64_t *)field);
+	else if (key->kind == KEY_NUMBER)
+		note("%d", *(const int *)field);
+	else if (key->kind == KEY_CHOICE)
+		note("%s", key->choices[*(const int *)field]);
+	else if (key->kind == KEY_SWITCH)
+		note("%s", *(const bool *)field ? "yes" : "no");
+	else
+		note("%s", *(const char *const *)field);
+}
+
+/* What the command line or the file set, in the order of the keys: "threshold=134000 pid=12,34". */
+static inline const char *options_text(const struct options *options)
+{
+	static const char *const tasks[] = { "",      "account",      "diff",	 "restore",
+					     "probe", "check-config", "version", "help" };
+
+	clear_notes();
+	note("%s", tasks[options->task]);
+	for (size_t i = 0; i < nr_keys; i++)
+		if (options->set & key_bit(&keys[i]) && keys[i].kind != KEY_TASK)
+			note_value(&keys[i], (const char *)options + keys[i].field);
+	return notes.text;
 }
 
 #endif

@@ -44,39 +44,52 @@ static void load_bad(const char *text, const char *expected)
 	options_free(&options);
 }
 
+/* How an account traces is the file's, what is shown is not; forms of a run are not those of account. */
+#define FILE_OF_A_RUN                                                                              \
+	"threshold = 5ms\nbuffer = 16M\nlimit-memory = 1M\nformat = nonsense\npid = 7\n"           \
+	"report = 9ms\nmetrics = /nowhere\ninterval = 1\ntop = 3\nduration = 1h\n"                 \
+	"function = vm_*\nevent = kmem:kfree\nstack = yes\noff-cpu = yes\n"                        \
+	"page-allocation = yes\nsummary = none\nfunction-graph = no\n"
+
+/* The command line beats the file. */
 UNIT_TEST(test_values)
 {
-	const struct options *options = load_good(
-		NULL, "# a comment\n\n  threshold = 10ms  \nbuffer=16M\r\nduration = 1h\n"
-		      "function = a,b\nfunction = c*\nevent = kmem:kfree\npid = 7\nformat = fancy");
+	static const struct {
+		const char *option, *file, *text;
+	} cases[] = {
+		{ NULL,
+		  "# a comment\n\n  threshold = 10ms  \nbuffer=16M\r\nduration = 1h\n"
+		  "function = a,b\nfunction = c*\nevent = kmem:kfree\npid = 7\nformat = fancy",
+		  "threshold=10000000 duration=3600000000000 pid=7 format=fancy function=a,b,c* "
+		  "event=kmem:kfree buffer=16777216" },
+		{ "-t5", "threshold = 10ms\nbuffer = 8M\n", "threshold=5000 buffer=8388608" },
+		{ "-t 5 -- true", "pid = 7\n", "threshold=5000" },
+		{ "-p1,2", "pid = 3\n", "pid=1,2" },
+		{ "--stack", "stack = no\n", "stack=yes" },
+		{ NULL, "function-graph = no\n", "function-graph=no" },
+		{ "--function-graph=yes", "function-graph = no\n", "function-graph=yes" },
+		{ "--metrics=/a", "metrics = /b\n", "metrics=/a" },
+		{ "account", FILE_OF_A_RUN,
+		  "account threshold=5000000 buffer=16777216 limit-memory=1048576" },
+		{ "account -t 20ms -b 8M -f fancy", FILE_OF_A_RUN,
+		  "account threshold=20000000 format=fancy buffer=8388608 limit-memory=1048576" },
+		{ "account", "top = 3\n", "account" },
+	};
+	const struct options *options;
 
-	assert_int_equal(options->threshold, 10000000);
-	assert_int_equal(options->buffer, 16 << 20);
-	assert_int_equal(options->duration, 3600000000000);
-	assert_string_equal(options->functions[2], "c*");
-	assert_null(options->functions[3]);
-	assert_string_equal(options->events[0], "kmem:kfree");
-	assert_int_equal(options->pids[0], 7);
-	assert_string_equal(options->format, "fancy");
-}
-
-UNIT_TEST(test_command_line_beats_file)
-{
-	const struct options *options = load_good("-t5", "threshold = 10ms\nbuffer = 8M\n");
-
-	assert_int_equal(options->threshold, 5000);
-	assert_int_equal(options->buffer, 8 << 20);
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_string_equal(options_text(load_good(cases[i].option, cases[i].file)),
+				    cases[i].text);
+	options = load_good("-t5", "threshold = 10ms\nbuffer = 8M\n");
 	assert_true(options_on_command_line(options, "threshold"));
 	assert_false(options_on_command_line(options, "buffer"));
 	assert_false(options_on_command_line(options, "no-such-key"));
-	assert_null(load_good("-t 5 -- true", "pid = 7\n")->pids);
-	options = load_good("-p1,2", "pid = 3\n");
-	assert_int_equal(options->pids[1], 2);
-	assert_int_equal(options->pids[2], 0);
-	assert_true(load_good("--stack", "stack = no\n")->stack);
-	assert_false(load_good(NULL, "function-graph = no\n")->function_graph);
-	assert_true(load_good("--function-graph=yes", "function-graph = no\n")->function_graph);
-	assert_string_equal(load_good("--metrics=/a", "metrics = /b\n")->metrics, "/a");
+	options = load_good("account", FILE_OF_A_RUN);
+	assert_string_equal(options->format, "plain");
+	assert_true(options->function_graph);
+	assert_false(options->page_allocation || options->interval || options->report);
+	assert_int_equal(options->top, 10);
+	assert_int_equal(config_report(options, false), 0);
 }
 
 /* A key that the service has another default for is as the file says all the same. */
@@ -169,36 +182,6 @@ UNIT_TEST(test_too_long_a_line)
 	memset(noise, '#', sizeof(noise));
 	assert_int_equal(load(&options, NULL, noise, sizeof(noise), &failure), -E2BIG);
 	options_free(&options);
-}
-
-/* How it traces is the file's, what is shown is not; and the forms of a run are not those of account. */
-UNIT_TEST(test_account)
-{
-	static const char file[] =
-		"threshold = 5ms\nbuffer = 16M\nlimit-memory = 1M\nformat = nonsense\npid = 7\n"
-		"report = 9ms\nmetrics = /nowhere\ninterval = 1\ntop = 3\nduration = 1h\n"
-		"function = vm_*\nevent = kmem:kfree\nstack = yes\noff-cpu = yes\n"
-		"page-allocation = yes\nsummary = none\nfunction-graph = no\n";
-	const struct options *options = load_good("account", file);
-
-	assert_int_equal(options->threshold, 5000000);
-	assert_int_equal(options->buffer, 16 << 20);
-	assert_int_equal(options->limit_memory, 1 << 20);
-	assert_string_equal(options->format, "plain");
-	assert_null(options->pids);
-	assert_null(options->metrics);
-	assert_null(options->functions);
-	assert_null(options->events);
-	assert_false(options->stack || options->off_cpu || options->page_allocation);
-	assert_true(options->function_graph);
-	assert_int_equal(options->interval, 0);
-	assert_int_equal(options->report, 0);
-	assert_int_equal(options->duration, 0);
-	assert_int_equal(options->top, 10);
-	assert_int_equal(config_report(options, false), 0);
-	assert_int_equal(load_good("account -t 20ms -b 8M -f fancy", file)->threshold, 20000000);
-	assert_int_equal(load_good("account -t 20ms -b 8M -f fancy", file)->buffer, 8 << 20);
-	assert_int_equal(load_good("account", "top = 3\n")->threshold, 1000000);
 }
 
 UNIT_TEST_MAIN(make_test_directory, remove_test_directory)

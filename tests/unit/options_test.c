@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "command_line.h"
-#include "config/keys.h"
 #include "unit_test.h"
 
 static void parse_bad(const char *text, const char *parts)
@@ -25,80 +24,89 @@ UNIT_TEST(test_defaults)
 	struct options options;
 
 	parse_good(&options, "allocfilt");
-	assert_int_equal(options.task, TASK_RUN);
+	assert_string_equal(options_text(&options), "");
 	assert_int_equal(options.threshold, 1000000);
 	assert_string_equal(options.format, "plain");
-	assert_int_equal(options.duration, 0);
 	assert_int_equal(options.oom_score, OPTIONS_OOM_SCORE_UNSET);
-	assert_true(options.page_allocation);
-	assert_true(options.function_graph);
+	assert_true(options.page_allocation && options.function_graph);
+	assert_false(options.duration || options.force || options.verbose || options.quiet);
 	assert_null(options.source);
-	assert_null(options.pids);
 	assert_null(options.functions);
-	assert_null(options.events);
-	assert_false(options.force || options.verbose || options.quiet);
-	assert_int_equal(options.on_command_line, 0);
 	options_free(&options);
-}
-
-UNIT_TEST(test_defaults_of_the_service)
-{
-	struct options options;
-
-	parse_good(&options, "allocfilt --journal");
-	assert_false(options.page_allocation);
-	assert_int_equal(options.top, 10);
-	options_free(&options);
-}
-
-UNIT_TEST(test_numbers)
-{
-	static const struct {
-		const char *text;
-		size_t field;
-		uint64_t value;
-	} cases[] = {
-		{ "allocfilt -t 134", offsetof(struct options, threshold), 134000 },
-		{ "allocfilt -t134us", offsetof(struct options, threshold), 134000 },
-		{ "allocfilt -t 1.5ms", offsetof(struct options, threshold), 1500000 },
-		{ "allocfilt -t 0.25s", offsetof(struct options, threshold), 250000000 },
-		{ "allocfilt --threshold=1ms", offsetof(struct options, threshold), 1000000 },
-		{ "allocfilt --threshold 2s", offsetof(struct options, threshold), 2000000000 },
-		{ "allocfilt -t 10 -t 20", offsetof(struct options, threshold), 20000 },
-		{ "allocfilt -d 15", offsetof(struct options, duration), 15000000000 },
-		{ "allocfilt -b 1408", offsetof(struct options, buffer), 1408 << 10 },
-	};
-	struct options options;
-
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		parse_good(&options, cases[i].text);
-		if (*(uint64_t *)((char *)&options + cases[i].field) != cases[i].value)
-			fail_msg("%s: another value", cases[i].text);
+	for (int i = 0; i < 2; i++) {
+		parse_good(&options, i ? "allocfilt account" : "allocfilt --journal");
+		assert_false(options.page_allocation);
+		assert_int_equal(options.top, 10);
+		assert_int_equal(options.threshold, 1000000);
+		assert_int_equal(options.sort, SORT_WASTED);
 		options_free(&options);
 	}
-	parse_good(&options, "allocfilt --top=128");
-	assert_int_equal(options.top, 128);
-	options_free(&options);
 }
 
-UNIT_TEST(test_lists)
+/* Times are in ns, sizes in bytes; a list that is given again becomes longer, another value replaces. */
+UNIT_TEST(test_values)
 {
+	static const char *const cases[][2] = {
+		{ "-t 134", "threshold=134000" },
+		{ "-t134us", "threshold=134000" },
+		{ "-t 1.5ms", "threshold=1500000" },
+		{ "-t 0.25s", "threshold=250000000" },
+		{ "--threshold=1ms", "threshold=1000000" },
+		{ "--threshold 2s", "threshold=2000000000" },
+		{ "-t 10 -t 20", "threshold=20000" },
+		{ "-d 15", "duration=15000000000" },
+		{ "-b 1408", "buffer=1441792" },
+		{ "--top=128", "top=128" },
+		{ "-p 12,34 -F kswapd*,vm_[ab]? -p 56,12 -F do_x.isra.0,kswapd* -e kmem:mm_page_alloc",
+		  "pid=12,34,56 function=kswapd*,vm_[ab]?,do_x.isra.0 event=kmem:mm_page_alloc" },
+		{ "-s in -w out --force -v -c conf --stack --off-cpu",
+		  "stack=yes off-cpu=yes source=in write=out force=yes config=conf verbose=yes" },
+		{ "-q -o there --source=a --source=b --format=fancy",
+		  "format=fancy source=b output=there quiet=yes" },
+		{ "--function-graph no -v -s in", "function-graph=no source=in verbose=yes" },
+		{ "--function-graph=no --function-graph=yes", "function-graph=yes" },
+		{ "--verify=x -f fancy -o y -c z -v",
+		  "format=fancy output=y config=z verify=x verbose=yes" },
+		{ "--restore", "restore" },
+		{ "--probe -t 10", "probe threshold=10000" },
+		{ "--check-config", "check-config" },
+		{ "-V", "version" },
+		{ "--help", "help" },
+		{ "--probe -h -t nonsense", "help" },
+		{ "account", "account" },
+		{ "account -t 20 -d 2 -p 7 -s in -b 8M -f fancy --interval=1 --sort=count --top=3 -o out",
+		  "account threshold=20000 duration=2000000000 pid=7 format=fancy "
+		  "interval=1000000000 top=3 sort=count source=in output=out buffer=8388608" },
+		{ "account --sort=allocated --force -q -c z -- true",
+		  "account sort=allocated force=yes config=z quiet=yes" },
+		{ "account -h", "help" },
+		/* The subcommand is the first argument alone, and what comes after -- no operand. */
+		{ "-t 5 -- account", "threshold=5000" },
+		{ "record -o x -- report y", "write=x" },
+		/* Each subcommand is an option; these paths are of the tree's root. */
+		{ "report tests -f fancy", "format=fancy source=tests" },
+		{ "report -f fancy -i tests", "format=fancy source=tests" },
+		{ "report Makefile -v", "read=Makefile verbose=yes" },
+		{ "report --input=none:x -v", "read=none:x verbose=yes" },
+		{ "report -s x", "source=x" },
+		{ "report -r x", "read=x" },
+		{ "record -t 5 -o x --max-size=1M", "threshold=5000 write=x max-size=1048576" },
+		{ "record --output=x", "write=x" },
+		{ "record -w x", "write=x" },
+		{ "verify x -o y", "output=y verify=x" },
+		{ "probe -v", "probe verbose=yes" },
+		{ "restore -s x", "restore source=x" },
+	};
 	struct options options;
+	char text[256];
 
-	parse_good(&options,
-		   "allocfilt -p 12,34 -F kswapd*,vm_[ab]? -p 56,12 -F do_x.isra.0,kswapd* "
-		   "-e kmem:mm_page_alloc");
-	assert_int_equal(options.pids[0], 12);
-	assert_int_equal(options.pids[1], 34);
-	assert_int_equal(options.pids[2], 56);
-	assert_int_equal(options.pids[3], 0);
-	assert_string_equal(options.functions[0], "kswapd*");
-	assert_string_equal(options.functions[1], "vm_[ab]?");
-	assert_string_equal(options.functions[2], "do_x.isra.0");
-	assert_null(options.functions[3]);
-	assert_string_equal(options.events[0], "kmem:mm_page_alloc");
-	assert_null(options.events[1]);
-	options_free(&options);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		snprintf(text, sizeof(text), "allocfilt %s", cases[i][0]);
+		parse_good(&options, text);
+		assert_string_equal(options_text(&options), cases[i][1]);
+		assert_int_equal(!!options.command, !!strstr(text, " -- "));
+		options_free(&options);
+	}
 }
 
 /* A list of 1024 is accepted, of 1025 it is not. */
@@ -118,56 +126,6 @@ UNIT_TEST(test_list_limit)
 	assert_int_equal(options_parse(&options, 2, argv, formats, &failure), -E2BIG);
 	assert_non_null(strstr(failure.text, "'1025' is one too many; allowed: 1024"));
 	options_free(&options);
-}
-
-UNIT_TEST(test_paths_and_switches)
-{
-	struct options options;
-
-	parse_good(&options, "allocfilt -s in -w out --force -v -c conf --stack --off-cpu");
-	assert_string_equal(options.source, "in");
-	assert_string_equal(options.write, "out");
-	assert_string_equal(options.config, "conf");
-	assert_true(options.force && options.verbose && options.stack && options.off_cpu);
-	options_free(&options);
-	parse_good(&options, "allocfilt -q -o there --source=a --source=b --format=fancy");
-	assert_true(options.quiet);
-	assert_string_equal(options.output, "there");
-	assert_string_equal(options.source, "b");
-	options_free(&options);
-	parse_good(&options, "allocfilt --function-graph no -v -s in");
-	assert_false(options.function_graph);
-	assert_true(options.verbose);
-	options_free(&options);
-	parse_good(&options, "allocfilt --function-graph=no --function-graph=yes");
-	assert_true(options.function_graph);
-	options_free(&options);
-	parse_good(&options, "allocfilt --verify=x -f fancy -o y -c z -v");
-	assert_string_equal(options.verify, "x");
-	assert_string_equal(options.format, "fancy");
-	options_free(&options);
-}
-
-UNIT_TEST(test_tasks)
-{
-	static const struct {
-		const char *text;
-		enum options_task task;
-	} cases[] = {
-		{ "allocfilt --restore", TASK_RESTORE },
-		{ "allocfilt --probe -t 10", TASK_PROBE },
-		{ "allocfilt --check-config", TASK_CHECK_CONFIG },
-		{ "allocfilt -V", TASK_VERSION },
-		{ "allocfilt --help", TASK_HELP },
-		{ "allocfilt --probe -h -t nonsense", TASK_HELP },
-	};
-	struct options options;
-
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		parse_good(&options, cases[i].text);
-		assert_int_equal(options.task, cases[i].task);
-		options_free(&options);
-	}
 }
 
 /* What the text of the failure has to contain, separated by '|'; more in tests/cli/options. */
@@ -267,92 +225,6 @@ UNIT_TEST(test_refused)
 
 	for (size_t i = 0; i < COUNT(cases); i++)
 		parse_bad(cases[i][0], cases[i][1]);
-}
-
-UNIT_TEST(test_account)
-{
-	struct options options;
-
-	parse_good(&options, "allocfilt account");
-	assert_int_equal(options.task, TASK_ACCOUNT);
-	assert_int_equal(options.threshold, 1000000);
-	assert_int_equal(options.sort, SORT_WASTED);
-	assert_int_equal(options.top, 10);
-	assert_false(options.page_allocation);
-	assert_string_equal(options.format, "plain");
-	options_free(&options);
-	parse_good(&options, "allocfilt account -t 20 -d 2 -p 7 -s in -b 8M -f fancy --interval=1 "
-			     "--sort=count --top=3 -o out");
-	assert_int_equal(options.threshold, 20000);
-	assert_int_equal(options.duration, 2000000000);
-	assert_int_equal(options.pids[0], 7);
-	assert_string_equal(options.source, "in");
-	assert_int_equal(options.buffer, 8 << 20);
-	assert_string_equal(options.format, "fancy");
-	assert_int_equal(options.interval, 1000000000);
-	assert_int_equal(options.sort, SORT_COUNT);
-	assert_int_equal(options.top, 3);
-	assert_string_equal(options.output, "out");
-	options_free(&options);
-	parse_good(&options, "allocfilt account --sort=allocated --force -q -c z -- true");
-	assert_int_equal(options.sort, SORT_ALLOCATED);
-	assert_non_null(options.command);
-	options_free(&options);
-	parse_good(&options, "allocfilt account -h");
-	assert_int_equal(options.task, TASK_HELP);
-	options_free(&options);
-	/* The subcommand is the first argument alone. */
-	parse_good(&options, "allocfilt -t 5 -- account");
-	assert_int_equal(options.task, TASK_RUN);
-	options_free(&options);
-}
-
-/* Each subcommand, with the option that does the same. Tests run in the tree's root. */
-UNIT_TEST(test_subcommands)
-{
-	static const char *const cases[][2] = {
-		{ "allocfilt report tests -f fancy", "allocfilt -s tests -f fancy" },
-		{ "allocfilt report -f fancy -i tests", "allocfilt -f fancy -s tests" },
-		{ "allocfilt report Makefile -v", "allocfilt -r Makefile -v" },
-		{ "allocfilt report --input=none:x -v", "allocfilt -r none:x -v" },
-		{ "allocfilt report -s x", "allocfilt -s x" },
-		{ "allocfilt report -r x", "allocfilt -r x" },
-		{ "allocfilt record -t 5 -o x --max-size=1M", "allocfilt -t 5 -w x --max-size=1M" },
-		{ "allocfilt record --output=x", "allocfilt -w x" },
-		{ "allocfilt record -w x", "allocfilt -w x" },
-		{ "allocfilt verify x -o y", "allocfilt --verify=x -o y" },
-		{ "allocfilt probe -v", "allocfilt --probe -v" },
-		{ "allocfilt restore -s x", "allocfilt --restore -s x" },
-	};
-	static const size_t paths[] = {
-		offsetof(struct options, source), offsetof(struct options, read),
-		offsetof(struct options, write),  offsetof(struct options, verify),
-		offsetof(struct options, output),
-	};
-	/* They are the task itself. */
-	uint64_t tasks = key_bit(key_find("probe")) | key_bit(key_find("restore"));
-	struct options options, same;
-
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		parse_good(&options, cases[i][0]);
-		parse_good(&same, cases[i][1]);
-		assert_int_equal(options.task, same.task);
-		assert_int_equal(options.on_command_line, same.on_command_line & ~tasks);
-		assert_string_equal(options.format, same.format);
-		for (size_t j = 0; j < COUNT(paths); j++) {
-			const char *path = *(char **)((char *)&options + paths[j]);
-			const char *expected = *(char **)((char *)&same + paths[j]);
-
-			if (!path != !expected || (path && strcmp(path, expected)))
-				fail_msg("%s: %s and not %s", cases[i][0], path, expected);
-		}
-		options_free(&options);
-		options_free(&same);
-	}
-	/* What comes after -- is no operand. */
-	parse_good(&options, "allocfilt record -o x -- report y");
-	assert_non_null(options.command);
-	options_free(&options);
 }
 
 /* Each option of a run that has no say in an account. */
