@@ -152,4 +152,23 @@ static inline long long fake_number(const struct fake_entry *entry, const char *
 	return number;
 }
 
+/* Each is "NAME=value" of ALLOCFILT_NAME, or of OBJECT_…; "NAME": there is none. */
+static inline void fake_check(const struct fake_entry *entry, const char *const *expected)
+{
+	for (; *expected; expected++) {
+		const char *value = strchrnul(*expected, '=');
+		const struct fake_field *field;
+		char name[65];
+
+		snprintf(name, sizeof(name), "%s%.*s",
+			 strncmp(*expected, "OBJECT_", 7) ? "ALLOCFILT_" : "",
+			 (int)(value - *expected), *expected);
+		field = fake_field(entry, name);
+		if (!field != !*value || (field && strcmp(field->value, value + 1)))
+			fail_msg("'%s' is '%s'", *expected, field ? field->value : "");
+	}
+}
+
+#define FIELDS(...) fake_check(&entry, (const char *const[]){ __VA_ARGS__, NULL })
+
 #endif
