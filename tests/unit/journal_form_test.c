@@ -5,6 +5,7 @@
 #include "fake_journald.h"
 #include "fake_resolver.h"
 #include "journal/socket.h"
+#include "made_named.h"
 #include "made_view.h"
 #include "unit_test.h"
 
@@ -89,24 +90,27 @@ static void put_stall(int tid, uint64_t ns, bool background)
 		.end = 5 * SECOND + ns,
 		.order = 2,
 		.gfp_names = "GFP_KERNEL",
-		.compaction = "",
 		.role = ROLE_PAGE_ALLOCATION,
 	};
-	struct named_stall named = {
-		.stall = &stall,
-		.resolver = &resolver,
-		.name = "task",
-		.task_info = &task_info,
-		.function = "__alloc_pages",
-		.memcg = "",
-		.background = background,
-	};
+	struct made_named made;
 
 	phases_spend(&stall.phases, group_of_stalls, PART_ITSELF, STATE_RUNNING, ns);
-	summary_stall(view.summary, &named);
+	make_named(&made, &stall, "task", "");
+	made.info = task_info;
+	made.named.background = background;
+	made.named.resolver = &resolver;
+	made.named.function = "__alloc_pages";
+	summary_stall(view.summary, &made.named);
 	if (!background)
-		units_stall(view.units, &named);
-	assert_int_equal(output_stall(output, &named), 0);
+		units_stall(view.units, &made.named);
+	assert_int_equal(output_stall(output, &made.named), 0);
+}
+
+static void put_in(const char *cgroup, uint64_t ns)
+{
+	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", cgroup);
+	put_stall(300, ns, false);
+	task_info.cgroup[0] = '\0';
 }
 
 static void put_stalls(int count, uint64_t ns)
@@ -165,7 +169,7 @@ TEST(test_stall)
 		assert_string_equal(fake_value(&entry, "PRIORITY"), cases[i].priority);
 		assert_string_equal(fake_value(&entry, "SYSLOG_FACILITY"), "3");
 		assert_non_null(strstr(fake_value(&entry, "MESSAGE"), "task[812]: page alloc"));
-		assert_int_equal(fake_number(&entry, "ALLOCFILT_TID"), 812);
+		FIELDS("TID=812");
 		assert_int_equal(fake_number(&entry, "ALLOCFILT_LATENCY_USEC"), cases[i].ns / 1000);
 	}
 	nothing_more();
@@ -183,30 +187,24 @@ TEST(test_background)
 	nothing_more();
 }
 
-static void put_stall_in(const char *cgroup)
-{
-	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", cgroup);
-	put_stall(300, 5 * SECOND, false);
-}
-
 /* Stalls of journald, also of a namespace's, are counted but do not use the rate. */
 TEST(test_journald)
 {
 	tick(START);
 	for (int i = 0; i < 100; i++) {
-		put_stall_in("/system.slice/systemd-journald.service");
-		put_stall_in(
-			"/system.slice/system-systemd\\x2djournald.slice/systemd-journald@a.service");
+		put_in("/system.slice/systemd-journald.service", MS);
+		put_in("/system.slice/system-systemd\\x2djournald.slice/systemd-journald@a.service",
+		       MS);
 	}
 	nothing_more();
 	assert_int_equal(summary_stalls(view.summary, STALLS_WAITING)->latency.count, 200);
-	put_stall_in("/system.slice/systemd-journald-dev-log.socket");
+	put_in("/system.slice/systemd-journald-dev-log.socket", MS);
 	receive(JOURNAL_ID_STALL);
-	put_stall_in("/system.slice/systemd-journal-upload.service");
+	put_in("/system.slice/systemd-journal-upload.service", MS);
 	receive(JOURNAL_ID_STALL);
-	put_stall_in("/system.slice/a.service/systemd-journald.service");
+	put_in("/system.slice/a.service/systemd-journald.service", MS);
 	receive(JOURNAL_ID_STALL);
-	put_stall_in("");
+	put_in("", MS);
 	receive(JOURNAL_ID_STALL);
 	nothing_more();
 }
@@ -221,16 +219,8 @@ TEST(test_unit)
 	task_info = (struct task_info){ .pid = getpid(), .cgroup = "/system.slice/a.service" };
 	put_stall(812, MS, false);
 	receive(JOURNAL_ID_STALL);
-	assert_string_equal(fake_value(&entry, "OBJECT_SYSTEMD_UNIT"), "a.service");
-	assert_null(fake_field(&entry, "OBJECT_PID"));
+	FIELDS("OBJECT_SYSTEMD_UNIT=a.service", "OBJECT_PID");
 	task_info = (struct task_info){ .pid = 0 };
-}
-
-static void put_in(const char *cgroup, uint64_t ns)
-{
-	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", cgroup);
-	put_stall(300, ns, false);
-	task_info.cgroup[0] = '\0';
 }
 
 #define SHORT_OF_MEMORY                                                                               \
@@ -260,7 +250,7 @@ static void receive_unit(const char *name, const char *message)
 	if (strstr(name, ".service"))
 		assert_string_equal(fake_value(&entry, "OBJECT_SYSTEMD_UNIT"), name);
 	else
-		assert_null(fake_field(&entry, "OBJECT_SYSTEMD_UNIT"));
+		FIELDS("OBJECT_SYSTEMD_UNIT");
 }
 
 /* Those that waited most, of the period alone, and of all stalls: held back or not, journald's too. */
@@ -285,12 +275,8 @@ TEST(test_units)
 		     "worst 500 ms; cause: direct reclaim 100 %" SHORT_OF_MEMORY);
 	receive_unit("a.service", "a.service waited 400 ms in 2 stalls of the last 60 min, "
 				  "worst 300 ms; cause: direct reclaim 100 %" SHORT_OF_MEMORY);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_STALLS"), 2);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_TOTAL_USEC"), 400000);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_WORST_USEC"), 300000);
-	assert_string_equal(fake_value(&entry, "ALLOCFILT_CAUSE"), "direct_reclaim");
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_CAUSE_PERCENT"), 100);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_PERIOD_USEC"), 3600000000);
+	FIELDS("STALLS=2", "TOTAL_USEC=400000", "WORST_USEC=300000", "CAUSE=direct_reclaim",
+	       "CAUSE_PERCENT=100", "PERIOD_USEC=3600000000");
 	receive_unit("/docker/0af1", "/docker/0af1 waited 350 ms in 1 stall of the last 60 min, "
 				     "worst 350 ms; cause: direct reclaim 100 %" SHORT_OF_MEMORY);
 	nothing_more();
@@ -308,15 +294,10 @@ TEST(test_units)
 static void put_wait(const char *cgroup, int role, uint64_t ns, bool is_long)
 {
 	const struct memory_wait wait = { .start = SECOND, .end = SECOND + ns, .role = role };
-	const struct stall no_stall = { .order = -1 };
-	struct task_info info = { .pid = 1 };
-	const struct named_stall named = { .stall = &no_stall,
-					   .resolver = &resolver,
-					   .name = "t",
-					   .task_info = &info };
+	struct made_named made;
 
-	snprintf(info.cgroup, sizeof(info.cgroup), "%s", cgroup);
-	units_wait(view.units, &named, &wait, is_long);
+	make_named(&made, &(struct stall){ .order = -1 }, "t", cgroup);
+	units_wait(view.units, &made.named, &wait, is_long);
 }
 
 /*
@@ -342,10 +323,7 @@ TEST(test_waits_of_units)
 		     "direct reclaim 100 %; 450 ms in 3 memory waits, most of it direct reclaim; "
 		     "50 ms of it in 2 shorter than a stall" SHORT_OF_MEMORY);
 	has_remedy("direct_reclaim");
-	assert_string_equal(fake_value(&entry, "ALLOCFILT_WAIT_REASON"), "direct_reclaim");
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_WAITS"), 3);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_WAITS_USEC"), 450000);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_TOTAL_USEC"), 500000);
+	FIELDS("WAIT_REASON=direct_reclaim", "WAITS=3", "WAITS_USEC=450000", "TOTAL_USEC=500000");
 	receive_unit(
 		"b.service",
 		"b.service waited 0 us in 0 stalls of the last 1 s; 60 ms in 1 memory wait, "
@@ -360,9 +338,7 @@ TEST(test_waits_of_units)
 		"by reclaim, and tasks waited to read them again. Raise the unit's "
 		"limit, so that its files fit; if it has none, add memory or set MemoryLow=.");
 	has_remedy("refault");
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_STALLS"), 0);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_TOTAL_USEC"), 0);
-	assert_null(fake_field(&entry, "ALLOCFILT_CAUSE"));
+	FIELDS("STALLS=0", "TOTAL_USEC=0", "CAUSE");
 	receive(JOURNAL_ID_SUMMARY);
 	nothing_more();
 }
@@ -402,8 +378,7 @@ TEST(test_causes_of_a_unit)
 		"MemoryHigh= of the unit, or have it use "
 		"less memory.");
 	has_remedy("limit");
-	assert_string_equal(fake_value(&entry, "ALLOCFILT_CAUSE"), "memcg_reclaim");
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_CAUSE_PERCENT"), 58);
+	FIELDS("CAUSE=memcg_reclaim", "CAUSE_PERCENT=58");
 	receive_unit("b.service", "b.service waited 1.0 ms in 1 stall of the last 1 s, worst "
 				  "1.0 ms; cause: draining per-CPU lists 100 %");
 	has_remedy("none");
@@ -448,15 +423,11 @@ TEST(test_held_back)
 		"task[2]: page allocation stalled 1.5 s: direct reclaim 100 %: reclaim itself 100 %; "
 		"order 2 GFP_KERNEL");
 	assert_string_equal(fake_value(&entry, "PRIORITY"), "3");
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_HELD_BACK"), 10);
+	FIELDS("HELD_BACK=10");
 	/* 20 + 2 * 1500 + 7 * 30 ms */
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_HELD_BACK_USEC"), 3230000);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_TID"), 2);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_LATENCY_USEC"), 1500000);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_DIRECT_RECLAIM_USEC"), 1500000);
-	assert_string_equal(fake_value(&entry, "ALLOCFILT_CGROUP"), "/system.slice/slow.service");
-	assert_string_equal(fake_value(&entry, "OBJECT_SYSTEMD_UNIT"), "slow.service");
-	assert_null(fake_field(&entry, "OBJECT_PID"));
+	FIELDS("HELD_BACK_USEC=3230000", "TID=2", "LATENCY_USEC=1500000",
+	       "DIRECT_RECLAIM_USEC=1500000", "CGROUP=/system.slice/slow.service",
+	       "OBJECT_SYSTEMD_UNIT=slow.service", "OBJECT_PID");
 	tick(START + 3 * MINUTE);
 	nothing_more();
 }
@@ -495,7 +466,7 @@ TEST(test_held_back_again)
 	receive(JOURNAL_ID_STALL);
 	tick(START + MINUTE);
 	receive(JOURNAL_ID_HELD_BACK);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_TID"), 2);
+	FIELDS("TID=2");
 	put_stall(3, MS, false); /* a token of that minute */
 	receive(JOURNAL_ID_STALL);
 	tick(START + MINUTE + SECOND);
@@ -505,9 +476,7 @@ TEST(test_held_back_again)
 	tick(START + 2 * MINUTE + SECOND);
 	receive(JOURNAL_ID_HELD_BACK);
 	assert_string_equal(fake_value(&entry, "PRIORITY"), "5");
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_TID"), 4);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_HELD_BACK"), 1);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_HELD_BACK_USEC"), 2000);
+	FIELDS("TID=4", "HELD_BACK=1", "HELD_BACK_USEC=2000");
 	assert_non_null(strstr(fake_value(&entry, "MESSAGE"), "1 more stall in the last 60 s"));
 	counts_are(4, 2, 0);
 	nothing_more();
@@ -556,30 +525,15 @@ TEST(test_status)
 			    "3 events off (max-cpu), "
 			    "0 stalls held back from the journal, 0 entries dropped; "
 			    "own cost since the start: 36.0 s of CPU time, 2.5 records/s");
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_CPU_USEC"), 36000000);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_RECORDS"), 9000);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_EVENTS_OFF"), 3);
+	FIELDS("CPU_USEC=36000000", "RECORDS=9000", "EVENTS_OFF=3");
 	assert_string_equal(fake_value(&entry, "PRIORITY"), "6");
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_STALLS"), 3);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_WORST_USEC"), 1200000);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_LOST"), 5);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_LOST_TIMES_UNKNOWN"), 0);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_HELD_BACK"), 0);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_DROPPED"), 0);
+	FIELDS("STALLS=3", "WORST_USEC=1200000", "LOST=5", "LOST_TIMES_UNKNOWN=0", "HELD_BACK=0",
+	       "DROPPED=0");
 	receive(JOURNAL_ID_UNIT);
 	tick(START + 120 * MINUTE - 1);
 	nothing_more();
 	tick(START + 120 * MINUTE);
 	receive(JOURNAL_ID_STATUS);
-	nothing_more();
-}
-
-TEST(test_no_status)
-{
-	options.status_interval = 0;
-	restart();
-	for (int hour = 0; hour < 5; hour++)
-		tick(START + hour * 60 * MINUTE);
 	nothing_more();
 }
 
@@ -622,8 +576,7 @@ TEST(test_summary)
 	assert_non_null(strstr(fake_value(&entry, "MESSAGE"), "1 more stall in the last 1 s"));
 	receive(JOURNAL_ID_UNIT);
 	receive(JOURNAL_ID_SUMMARY);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_STALLS"), 3);
-	assert_int_equal(fake_number(&entry, "ALLOCFILT_HELD_BACK"), 1);
+	FIELDS("STALLS=3", "HELD_BACK=1");
 	message = fake_value(&entry, "MESSAGE");
 	assert_int_equal(strncmp(message,
 				 "3 stalls, worst 5.0 ms (task[1000]), 0 records lost, "
@@ -660,17 +613,6 @@ TEST(test_long_summary)
 	assert_int_equal(entry.length, JOURNAL_ENTRY_MAX);
 	message = fake_value(&entry, "MESSAGE");
 	assert_string_equal(message + strlen(message) - strlen(JOURNAL_CUT), JOURNAL_CUT);
-}
-
-/* Without journald the summary ends soon, and its entries are counted as dropped. */
-TEST(test_summary_for_nobody)
-{
-	close(journald);
-	tick(START);
-	put_stalls(3, MS);
-	assert_int_equal(output_summary(output, &view), 0);
-	counts_are(0, 0, 5);
-	journald = fake_listen();
 }
 
 /* Another form has no counts and ignores a tick. */

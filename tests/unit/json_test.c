@@ -34,27 +34,6 @@ UNIT_TEST(test_values)
 			    "\"l\":0.9501,\"m\":1.0000,\"n\":1.05}");
 }
 
-UNIT_TEST(test_nesting)
-{
-	struct writer *writer = begin_text();
-
-	json_init(&json, writer);
-	json_open(&json, NULL, '[');
-	json_open(&json, NULL, '{');
-	json_open(&json, "a", '[');
-	json_close(&json, ']');
-	json_open(&json, "b", '{');
-	json_close(&json, '}');
-	json_close(&json, '}');
-	json_number(&json, NULL, 1);
-	json_string(&json, NULL, "x");
-	json_close(&json, ']');
-	json_raw(&json, "\n");
-	json_open(&json, NULL, '{');
-	json_close(&json, '}');
-	assert_string_equal(end_text(writer), "[{\"a\":[],\"b\":{}},1,\"x\"]\n{}");
-}
-
 /* The escapes are those of TEXT_JSON, also where a long string is written in pieces. */
 UNIT_TEST(test_strings)
 {

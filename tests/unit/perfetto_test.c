@@ -4,6 +4,7 @@
 #include "allocfilt/output/json_writer.h"
 #include "fake_resolver.h"
 #include "made_entry.h"
+#include "made_named.h"
 #include "unit_test.h"
 #include "written_text.h"
 
@@ -64,31 +65,22 @@ static size_t event_with_key(void *context, const struct record *record, char *t
 /* A stall of one window that ends at @ts, with an event where @key_length is not 0. */
 static void window(int kind, int id, uint64_t ts)
 {
-	static const struct task_info info;
 	const struct record event = { .ts = ts - 50, .kind = RECORD_EVENT };
 	struct made_entry made_event;
 	struct record exit = { .ts = ts, .window = { .calltime = ts - 100, .rettime = ts } };
-	struct made_entry made;
+	struct made_entry made_window;
 	struct stall stall = {
 		.key = { .id = id, .kind = kind },
 		.start = ts - 100,
 		.end = ts,
-		.gfp_names = "",
-		.compaction = "",
-		.windows = made_entry(&made, LOG_WINDOW, &exit),
+		.windows = made_entry(&made_window, LOG_WINDOW, &exit),
 	};
-	struct named_stall named = {
-		.stall = &stall,
-		.resolver = &resolver,
-		.name = "",
-		.task_info = &info,
-		.function = "f",
-		.memcg = "",
-	};
+	struct made_named made;
 
 	if (key_length)
 		log_window(stall.windows)->events = made_entry(&made_event, LOG_EVENT, &event);
-	assert_int_equal(output_stall(output, &named), 0);
+	make_named(&made, &stall, "", "")->resolver = &resolver;
+	assert_int_equal(output_stall(output, &made.named), 0);
 }
 
 static size_t event_of_wait(void *context, const struct record *record, char *to, size_t size)
@@ -101,31 +93,23 @@ static size_t event_of_wait(void *context, const struct record *record, char *to
 /* A memory wait of 100 ns; a side that was not recorded has no raw data. */
 static void wait_of(bool has_begin, bool has_end, uint64_t ts, int role)
 {
-	static const struct task_info info;
 	struct record begin = { .ts = ts - 100, .raw_size = has_begin ? 8 : 0 };
 	struct record end_record = { .ts = ts, .event = 1, .raw_size = has_end ? 8 : 0 };
-	struct made_entry made[3];
+	struct made_entry entries[3];
 	struct stall stall = {
 		.key = { .id = 812 },
 		.start = ts - 100,
 		.end = ts,
-		.gfp_names = "",
-		.compaction = "",
-		.windows = made_pair(made, &begin, &end_record, NULL),
+		.windows = made_pair(entries, &begin, &end_record, NULL),
 	};
-	struct named_stall named = {
-		.stall = &stall,
-		.resolver = &resolver,
-		.name = "",
-		.task_info = &info,
-		.memcg = "",
-	};
+	struct made_named made;
 
 	stall.windows->role = (int16_t)role;
 	log_pair(stall.windows)->start = ts - 100;
 	if (!has_begin)
 		log_pair(stall.windows)->partner = stall.windows;
-	assert_int_equal(output_stall(output, &named), 0);
+	make_named(&made, &stall, "", "")->resolver = &resolver;
+	assert_int_equal(output_stall(output, &made.named), 0);
 }
 
 /* Reads the number after @key in the event of which @what is a part; -1: no such event. */
@@ -162,22 +146,6 @@ static void track_is(const char *us, const char *thread, const char *process)
 	assert_non_null(strstr(strstr(text, meta), slice));
 	assert_ptr_equal(strchr(strstr(text, meta), '\n'),
 			 strchr(strstr(strstr(text, meta), slice), '\n'));
-}
-
-UNIT_TEST(test_one_name)
-{
-	start();
-	window(OWNER_TASK, 812, 1000);
-	window(OWNER_TASK, 815, 2000);
-	window(OWNER_TASK, 812, 3000);
-	end();
-	track_is("0.900", "sh", "sh");
-	track_is("1.900", "worker", "sh");
-	track_is("2.900", "sh", "sh");
-	assert_int_equal(id_in_event("\"ts\":2.900", "\"tid\":"), 812);
-	assert_int_equal(id_in_event("\"ts\":1.900", "\"pid\":"), 812);
-	assert_int_equal(count_in(text, "thread_name"), 2);
-	assert_int_equal(count_in(text, "process_name"), 1);
 }
 
 /* After exec, and after the reuse of an id: Perfetto would show the last of several names for all. */

@@ -298,21 +298,6 @@ TEST(test_cpu_column)
 	}
 }
 
-TEST(test_pair_surrounds_its_events)
-{
-	struct record begin = { .ts = 1 * US, .tid = 209, .cpu = 1, .raw_size = 8 };
-	struct record inside = { .ts = 2 * US, .tid = 209, .cpu = 1, .raw_size = 8 };
-	struct record end = { .ts = 3 * US, .tid = 209, .cpu = 1, .raw_size = 8 };
-	struct made_entry made[3];
-
-	assert_int_equal(put_stall(made_pair(made, &begin, &end, &inside)), 0);
-	assert_string_equal(
-		next_text(output.setup.writer),
-		"    0.000001 |   1)     sh-209     |               |  /* event: ts=1000 */\n"
-		"    0.000002 |   1)     sh-209     |               |  /* event: ts=2000 */\n"
-		"    0.000003 |   1)     sh-209     |               |  /* event: ts=3000 */\n");
-}
-
 /* A memory wait in progress when the run begins has an end alone; when the run ends, a begin alone. */
 TEST(test_pair_with_one_side)
 {
@@ -327,30 +312,6 @@ TEST(test_pair_with_one_side)
 	log_pair(end)->partner = end;
 	assert_int_equal(put_stall(end), 0);
 	assert_string_equal(next_text(output.setup.writer), expected);
-}
-
-/* Windows in the order in which they ended, each with its own events before it. */
-TEST(test_windows_of_a_stall)
-{
-	struct record inner = exit_of(2 * US, 5 * US, 1), outer = exit_of(4 * US, 9 * US, 0);
-	struct record events[] = { { .ts = 0 * US, .tid = 209, .cpu = 1 },
-				   { .ts = 1 * US, .tid = 209, .cpu = 1 },
-				   { .ts = 3 * US, .tid = 209, .cpu = 1 } };
-	struct made_entry made[5];
-	struct log_entry *first = made_entry(&made[0], LOG_WINDOW, &inner);
-
-	first->next = made_entry(&made[1], LOG_WINDOW, &outer);
-	log_window(first)->events = made_entry(&made[2], LOG_EVENT, &events[0]);
-	log_window(first)->events->next = made_entry(&made[3], LOG_EVENT, &events[1]);
-	log_window(first->next)->events = made_entry(&made[4], LOG_EVENT, &events[2]);
-	assert_int_equal(put_stall(first), 0);
-	assert_string_equal(
-		next_text(output.setup.writer),
-		"    0.000000 |   1)     sh-209     |               |  /* event: ts=0 */\n"
-		"    0.000001 |   1)     sh-209     |               |  /* event: ts=1000 */\n"
-		"    0.000002 |   1)     sh-209     |   5.000 us    |    } /* compact_zone */\n"
-		"    0.000003 |   1)     sh-209     |               |  /* event: ts=3000 */\n"
-		"    0.000004 |   1)     sh-209     |   9.000 us    |  } /* compact_zone */\n");
 }
 
 TEST(test_stack)

@@ -60,18 +60,6 @@ static const struct stall no_facts = {
 	.compaction = "",
 };
 
-/* They have 2.2 ms of 10. */
-static const struct stall_slice many_shrinkers[] = {
-	{ .shrinker = 2, .callback = 1, .group = PHASE_DIRECT_RECLAIM, .ns = 500000 },
-	{ .shrinker = 3, .callback = 2, .group = PHASE_DIRECT_RECLAIM, .ns = 500000 },
-	{ .shrinker = 4, .callback = 3, .group = PHASE_DIRECT_RECLAIM, .ns = 400000 },
-	{ .shrinker = 5, .callback = 4, .group = PHASE_DIRECT_RECLAIM, .ns = 300000 },
-	{ .shrinker = 6, .callback = 5, .group = PHASE_DIRECT_RECLAIM, .ns = 200000 },
-	{ .shrinker = 7, .callback = 6, .group = PHASE_DIRECT_RECLAIM, .ns = 100000 },
-	{ .shrinker = 8, .callback = 7, .group = PHASE_DIRECT_RECLAIM, .ns = 100000 },
-	{ .shrinker = 9, .callback = 8, .group = PHASE_DIRECT_RECLAIM, .ns = 99999 },
-};
-
 static void stall_is_shown(const struct stall *stall, const struct terminal *terminal,
 			   const char *expected)
 {
@@ -97,40 +85,6 @@ static void stall_is_shown(const struct stall *stall, const struct terminal *ter
 	"   1200 pages scanned, 91 reclaimed, 40 dirty, 12 in writeback,\n"                        \
 	"   priority down to 0, compaction: partial_skipped x2, success\n"
 
-/* Rows of a level come by time, not in the order of phases. */
-UNIT_TEST(test_plain)
-{
-	const struct terminal terminal = { 0 };
-	const struct stall stall = make_stall();
-
-	stall_is_shown(&stall, &terminal,
-		       HEAD_TEXT
-		       "   cause: direct reclaim 60 %: shrinkers 50 %\n" FACTS_TEXT
-		       "|- direct reclaim                                        6.000 ms  60 %\n"
-		       "|  |- shrinkers                                          5.000 ms  50 %\n"
-		       "|  |  |- scan_a[vda]                                     3.000 ms  30 %\n"
-		       "|  |  |- scan_a[0x2]                                     1.000 ms  10 %\n"
-		       "|  |  `- 1 other shrinker                                0.000 ms  <1 %\n"
-		       "|  `- reclaim itself                                     1.000 ms  10 %\n"
-		       "|- compaction                                            2.000 ms  20 %\n"
-		       "|- outside reclaim                                       1.500 ms  15 %\n"
-		       "`- memcg reclaim                                         0.500 ms   5 %\n"
-		       "   `- shrinkers                                          0.500 ms   5 %\n"
-		       "      `- scan_c                                          0.500 ms   5 %\n");
-}
-
-/* Time outside reclaim alone: the cause says it all. */
-UNIT_TEST(test_outside)
-{
-	const struct terminal terminal = { 0 };
-	struct stall stall = no_facts;
-
-	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_UNKNOWN, 10000000);
-	stall_is_shown(&stall, &terminal,
-		       HEAD_TEXT "   cause: outside reclaim 100 %, not traced\n"
-				 "   alloc, from m.service\n");
-}
-
 UNIT_TEST(test_terminal)
 {
 	const struct terminal terminal = { .colour = true, .box = true, .names = TEXT_PRINTABLE };
@@ -152,42 +106,6 @@ UNIT_TEST(test_terminal)
 		"└─ memcg reclaim                                         0.500 ms   5 %\n"
 		"   └─ shrinkers                                          0.500 ms   5 %\n"
 		"      └─ scan_c                                          0.500 ms   5 %\n");
-}
-
-/* Parts and shrinkers below 1 % share a row, and so do shrinkers after the fifth. */
-UNIT_TEST(test_small_parts)
-{
-	const struct terminal terminal = { 0 };
-	struct stall stall = no_facts;
-
-	stall.incomplete = LACKS_LOST;
-	stall.shrinkers = many_shrinkers;
-	stall.nr_shrinkers = COUNT(many_shrinkers);
-	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_UNKNOWN, 2199999);
-	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_INACTIVE_LIST, STATE_UNKNOWN,
-		     100000);
-	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ACTIVE_LIST, STATE_UNKNOWN, 99999);
-	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SHORT_SCANS, STATE_UNKNOWN, 99999);
-	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_UNKNOWN, 5400001);
-	phases_spend(&stall.phases, PHASE_DRAIN, PART_ITSELF, STATE_UNKNOWN, 50002);
-	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_UNKNOWN, 2050000);
-	stall_is_shown(&stall, &terminal,
-		       HEAD_TEXT
-		       "   cause: direct reclaim 79 %: reclaim itself 54 %\n"
-		       "   alloc, from m.service, incomplete: records were lost\n"
-		       "|- direct reclaim                                        7.899 ms  79 %\n"
-		       "|  |- reclaim itself                                     5.400 ms  54 %\n"
-		       "|  |- shrinkers                                          2.199 ms  22 %\n"
-		       "|  |  |- scan_1                                          0.500 ms   5 %\n"
-		       "|  |  |- scan_2                                          0.500 ms   5 %\n"
-		       "|  |  |- scan_3                                          0.400 ms   4 %\n"
-		       "|  |  |- scan_4                                          0.300 ms   3 %\n"
-		       "|  |  |- scan_5                                          0.200 ms   2 %\n"
-		       "|  |  `- 3 other shrinkers                               0.299 ms   3 %\n"
-		       "|  |- inactive list                                      0.100 ms   1 %\n"
-		       "|  `- 2 smaller parts                                    0.199 ms   2 %\n"
-		       "|- outside reclaim                                       2.050 ms  21 %\n"
-		       "`- draining per-CPU lists                                0.050 ms   1 %\n");
 }
 
 /* A fact that is 0 with nothing to see is not shown, nor one that nobody knows. */
