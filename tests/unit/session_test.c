@@ -105,10 +105,50 @@ static int in_instance(void **state)
 	return 0;
 }
 
+#define AT_TOP(test)	  UNIT_TEST_WITH(test, at_top, fake_teardown)
+#define IN_INSTANCE(test) UNIT_TEST_WITH(test, in_instance, fake_teardown)
+#define ALONE(test)	  UNIT_TEST_WITH(test, NULL, fake_teardown)
+
+/* A case for the top level, and the same for an instance. */
+#define BOTH(test)                                                                                 \
+	static void test(void **state);                                                            \
+	IN_INSTANCE(test##_of_an_instance)                                                         \
+	{                                                                                          \
+		test(state);                                                                       \
+	}                                                                                          \
+	AT_TOP(test)
+
 static void start(void)
 {
 	if (session_start(&session, &request, &failure))
 		fail_msg("%s", failure.text);
+}
+
+/* With -p of this process. */
+static void start_of_this_process(void)
+{
+	const pid_t pids[] = { getpid(), 0 };
+
+	request.pids = pids;
+	start();
+	request.pids = NULL;
+}
+
+/* What the start of a session said; valid until the next call. */
+static const char *start_and_hear(void)
+{
+	log_set_level(LOG_LEVEL_NOTICE);
+	capture_stderr();
+	start();
+	log_set_level(LOG_LEVEL_ERROR);
+	return captured();
+}
+
+/* Until a buffer that was made smaller is to be tried again. */
+static void grow_after_a_minute(void)
+{
+	usleep(61000000);
+	session_grow_buffer(session);
 }
 
 static void end(void)
@@ -158,6 +198,17 @@ static bool undo_exists(void)
 	return !access(path, F_OK);
 }
 
+/* Files of the top level, or of the instance, are meant by their names. */
+static const char *prefix;
+
+static const char *in_place(const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s%s", prefix, name);
+	return path;
+}
+
 /* The first line of a file. */
 static void assert_value(const char *name, const char *value)
 {
@@ -167,8 +218,13 @@ static void assert_value(const char *name, const char *value)
 	assert_string_equal(text, value);
 }
 
+static void assert_value_in_place(const char *name, const char *value)
+{
+	assert_value(in_place(name), value);
+}
+
 /* Each event of the plan, with its stack and the probe. */
-static void switches_events(const char *prefix, bool on)
+static void switches_events(bool on)
 {
 	static const char *const enables[] = {
 		"events/vmscan/mm_shrink_slab_end/enable",
@@ -177,48 +233,44 @@ static void switches_events(const char *prefix, bool on)
 		"events/allocfilt/memory_wait_begin/enable",
 		"events/allocfilt/memory_wait_end/enable",
 	};
-	char name[128];
 
 	for (int i = 0; i < request.plan->nr_events; i++)
 		assert_int_equal(session_switch_event(session, &request.plan->events[i], on), 0);
-	for (size_t i = 0; i < COUNT(enables); i++) {
-		snprintf(name, sizeof(name), "%s%s", prefix, enables[i]);
-		assert_value(name, on ? "1" : "0");
-	}
-	snprintf(name, sizeof(name), "%sevents/sched/sched_switch/trigger", prefix);
-	assert_int_equal(!!strstr(fake_get(name), "stacktrace:unlimited if prev_state & 3"), on);
+	for (size_t i = 0; i < COUNT(enables); i++)
+		assert_value_in_place(enables[i], on ? "1" : "0");
+	assert_int_equal(!!strstr(fake_get(in_place("events/sched/sched_switch/trigger")),
+				  "stacktrace:unlimited if prev_state & 3"),
+			 on);
 }
 
 /*
  * After the one of somebody else; 8 GiB are enough for the largest ones, and 4096 are more than there are
  * call sites. Not of our own task.
  */
-static void has_histograms(const char *prefix)
+static void has_histograms(void)
 {
-	char name[128], expected[512];
+	char expected[512];
 
-	snprintf(name, sizeof(name), "%sevents/kmem/mm_page_alloc/trigger", prefix);
 	snprintf(expected, sizeof(expected),
 		 FAKE_HISTOGRAM
 		 "hist:name=allocfilt_mm_page_alloc:keys=common_pid,order:vals=hitcount"
 		 ":sort=hitcount:size=65536 if pfn != 0xffffffffffffffff && "
 		 "common_pid != %d [active]\n",
 		 getpid());
-	assert_string_equal(fake_get(name), expected);
-	snprintf(name, sizeof(name), "%sevents/kmem/kmalloc/trigger", prefix);
+	assert_string_equal(fake_get(in_place("events/kmem/mm_page_alloc/trigger")), expected);
 	snprintf(expected, sizeof(expected),
 		 "hist:name=allocfilt_kmalloc:keys=call_site.sym-offset:vals=hitcount,bytes_req,"
 		 "bytes_alloc:sort=hitcount:size=4096 if common_pid != %d [active]\n",
 		 getpid());
-	assert_string_equal(fake_get(name), expected);
+	assert_string_equal(fake_get(in_place("events/kmem/kmalloc/trigger")), expected);
 }
 
-static void reads_histograms(const char *prefix)
+static void reads_histograms(void)
 {
-	char name[128], *text;
+	const char *name = in_place("events/kmem/mm_page_alloc/hist");
+	char *text;
 
 	assert_int_equal(session_read_histogram(session, HISTOGRAM_PAGES, &text), -ENOENT);
-	snprintf(name, sizeof(name), "%sevents/kmem/mm_page_alloc/hist", prefix);
 	fake_put(name, "# event histogram\n");
 	assert_int_equal(session_read_histogram(session, HISTOGRAM_PAGES, &text), 0);
 	assert_string_equal(text, "# event histogram\n");
@@ -226,7 +278,7 @@ static void reads_histograms(const char *prefix)
 	assert_int_equal(unlink(fake_path(name)), 0);
 }
 
-static void sets_what_it_needs(const char *prefix)
+static void sets_what_it_needs(void)
 {
 	static const char *const values[][2] = {
 		{ "current_tracer", "function_graph" },
@@ -241,49 +293,42 @@ static void sets_what_it_needs(const char *prefix)
 		{ "events/vmscan/mm_vmscan_direct_reclaim_begin/trigger", "stacktrace:unlimited" },
 		{ "events/sched/sched_switch/enable", "1" },
 		{ "events/sched/sched_switch/trigger", "stacktrace:unlimited if prev_state & 3" },
+		{ "events/kmem/kmalloc/trigger", "" },
 		{ "tracing_cpumask", "3" },
 		{ "tracing_on", "0" },
 	};
-	char name[128], marker[64];
 
 	start();
 	assert_value("tracing_thresh", "134");
-	for (size_t i = 0; i < COUNT(values); i++) {
-		snprintf(name, sizeof(name), "%s%s", prefix, values[i][0]);
-		assert_value(name, values[i][1]);
-	}
-	snprintf(name, sizeof(name), "%sset_ftrace_filter", prefix);
-	assert_string_equal(fake_get(name), "__alloc_pages\ntry_to_free_pages\nshrink_slab\n");
-	snprintf(name, sizeof(name), "%sevents/kmem/kmalloc/trigger", prefix);
-	assert_string_equal(fake_get(name), "");
+	for (size_t i = 0; i < COUNT(values); i++)
+		assert_value_in_place(values[i][0], values[i][1]);
+	assert_string_equal(fake_get(in_place("set_ftrace_filter")),
+			    "__alloc_pages\ntry_to_free_pages\nshrink_slab\n");
 	assert_true(session_has_probe(session));
 	assert_true(session_has_waits(session));
 	assert_int_equal(session_on(session, &failure), 0);
-	has_histograms(prefix);
-	reads_histograms(prefix);
-	snprintf(name, sizeof(name), "%stracing_on", prefix);
-	assert_value(name, "1");
+	has_histograms();
+	reads_histograms();
+	assert_value_in_place("tracing_on", "1");
 	session_filter_probe(session, 0xffffffff81234560);
-	snprintf(name, sizeof(name), "%sevents/allocfilt/shrinker/filter", prefix);
-	assert_value(name, "shrink == 0xffffffff81234560");
+	assert_value_in_place("events/allocfilt/shrinker/filter", "shrink == 0xffffffff81234560");
 	session_mark_clock(session);
-	snprintf(marker, sizeof(marker), "%strace_marker", prefix);
-	assert_int_equal(strncmp(fake_get(marker), "allocfilt: realtime ", 20), 0);
+	assert_int_equal(strncmp(fake_get(in_place("trace_marker")), "allocfilt: realtime ", 20),
+			 0);
 	assert_true(undo_exists());
-	switches_events(prefix, false);
-	switches_events(prefix, false); /* as after a failure */
-	switches_events(prefix, true);
-	switches_events(prefix, false);
+	switches_events(false);
+	switches_events(false); /* as after a failure */
+	switches_events(true);
+	switches_events(false);
 	session_off(session);
-	snprintf(name, sizeof(name), "%stracing_on", prefix);
-	assert_value(name, "0");
+	assert_value_in_place("tracing_on", "0");
 	end();
 	assert_false(undo_exists());
 	assert_as_found();
 }
 
 /* The size is of what is available: a 32nd of it, 320 bytes an entry, of two histograms. */
-static void test_entries_of_histograms(void **state)
+AT_TOP(test_entries_of_histograms)
 {
 	static const struct {
 		unsigned long long available_kib;
@@ -309,7 +354,7 @@ static void test_entries_of_histograms(void **state)
 }
 
 /* Of -p: a key more, and the filter of our own task is not needed. */
-static void test_histograms_by_task(void **state)
+AT_TOP(test_histograms_by_task)
 {
 	request.pids = (const pid_t[]){ getpid(), 0 };
 	plan->sites_by_task = true;
@@ -324,25 +369,18 @@ static void test_histograms_by_task(void **state)
 	end_as_found();
 }
 
-static void test_top_level(void **state)
+AT_TOP(test_top_level)
 {
-	sets_what_it_needs("");
+	prefix = "";
+	sets_what_it_needs();
 	assert_value("buffer_size_kb", "1410");
 }
 
-static void test_instance(void **state)
+IN_INSTANCE(test_instance)
 {
-	sets_what_it_needs("instances/allocfilt/");
+	prefix = FAKE_INSTANCE "/";
+	sets_what_it_needs();
 	assert_value("buffer_size_kb", "7 (expanded: 1408)");
-}
-
-/* "7 (expanded: 1408)" is no buffer of 1408 KiB until somebody writes it. */
-static void test_unused_buffer_is_expanded(void **state)
-{
-	request.buffer = 1408 << 10;
-	start();
-	assert_value("buffer_size_kb", "1410");
-	end();
 }
 
 /* ---- -p: a thread that is born after the first listing, before the kernel follows the others ---- */
@@ -401,15 +439,12 @@ static void end_late_threads(void)
 	births = 0;
 }
 
-static void test_late_thread(void **state)
+AT_TOP(test_late_thread)
 {
-	const pid_t pids[] = { getpid(), 0 };
 	char own[16], born[16];
 
 	expect_births(1);
-	request.pids = pids;
-	start();
-	request.pids = NULL;
+	start_of_this_process();
 	snprintf(own, sizeof(own), "%d\n", getpid());
 	snprintf(born, sizeof(born), "%d\n", late_tid);
 	assert_true(followed_first);
@@ -423,7 +458,7 @@ static void test_late_thread(void **state)
 	end_late_threads();
 }
 
-static void test_own_task(void **state)
+AT_TOP(test_own_task)
 {
 	char own[16];
 
@@ -443,13 +478,9 @@ static void test_own_task(void **state)
 }
 
 /* The kernel's list reads as if there was none, but it is there, and nothing would be traced. */
-static void test_tasks_that_exited(void **state)
+AT_TOP(test_tasks_that_exited)
 {
-	const pid_t pids[] = { getpid(), 0 };
-
-	request.pids = pids;
-	start();
-	request.pids = NULL;
+	start_of_this_process();
 	fake_put("set_ftrace_pid", "(none left)\n");
 	fake_put("set_event_notrace_pid", "(none left)\n");
 	end();
@@ -458,25 +489,21 @@ static void test_tasks_that_exited(void **state)
 }
 
 /* 17 listings for each of the two files: the run goes on, and says what it may lack. */
-static void test_threads_without_end(void **state)
+AT_TOP(test_threads_without_end)
 {
 	const pid_t pids[] = { getpid(), 0 };
 
 	expect_births(BIRTHS_MAX);
 	request.pids = pids;
-	log_set_level(LOG_LEVEL_NOTICE);
-	capture_stderr();
-	start();
-	log_set_level(LOG_LEVEL_ERROR);
-	assert_non_null(strstr(captured(), "some may be missing in set_event_pid"));
+	text_has(start_and_hear(), "some may be missing in set_event_pid");
 	request.pids = NULL;
 	assert_int_equal(listings, 34);
 	end_as_found();
 	end_late_threads();
 }
 
-/* Want of memory is waited for also where late threads are written. */
-static void test_threads_without_memory(void **state)
+/* Memory comes back: a write is tried again, also of late threads. The undo file has no name here. */
+AT_TOP(test_threads_without_memory)
 {
 	const pid_t pids[] = { getpid(), 0 };
 	int calls = CALLS_MAX, hits = 0;
@@ -495,10 +522,9 @@ static void test_threads_without_memory(void **state)
 			if (at == CALLS_MAX)
 				calls = fake.calls;
 			fake.armed = false;
-			if (!strncmp(fake.last, "write set_", 10) && strstr(fake.last, "_pid")) {
-				assert_int_equal(ret, 0);
-				hits++;
-			}
+			if (ret && !strncmp(fake.last, "write ", 6) && fake.last[6])
+				fail_msg("%s: %s", fake.last, failure.text);
+			hits += !strncmp(fake.last, "write set_", 10) && strstr(fake.last, "_pid");
 			restore();
 			assert_as_found();
 			end_late_threads();
@@ -508,7 +534,7 @@ static void test_threads_without_memory(void **state)
 }
 
 /* A process that has ended is no failure. */
-static void test_pid_that_is_gone(void **state)
+AT_TOP(test_pid_that_is_gone)
 {
 	pid_t pids[] = { _Fork(), 0 };
 
@@ -522,14 +548,10 @@ static void test_pid_that_is_gone(void **state)
 }
 
 /* 4096 and 2048 KiB are refused; 1024 are 258 pages of 4080 bytes. After a minute, all of it. */
-static void test_half_of_a_size_without_memory(void **state)
+AT_TOP(test_half_of_a_size_without_memory)
 {
 	fake.buffer_max_kb = 1500;
-	log_set_level(LOG_LEVEL_NOTICE);
-	capture_stderr();
-	start();
-	log_set_level(LOG_LEVEL_ERROR);
-	assert_non_null(strstr(captured(), "a buffer of 1024 KiB for each CPU, not 4096; "));
+	text_has(start_and_hear(), "a buffer of 1024 KiB for each CPU, not 4096; ");
 	assert_value("buffer_size_kb", "1027");
 	fake.buffer_max_kb = 0;
 	usleep(30000000);
@@ -542,7 +564,7 @@ static void test_half_of_a_size_without_memory(void **state)
 }
 
 /* Two CPUs get a quarter of what is available at most: 1792 KiB each. */
-static void test_half_of_a_size_that_takes_too_much(void **state)
+AT_TOP(test_half_of_a_size_that_takes_too_much)
 {
 	fake_put_available(14 << 10);
 	start();
@@ -554,13 +576,12 @@ static void test_half_of_a_size_that_takes_too_much(void **state)
 	end_as_found();
 }
 
-static void test_full_size_is_tried_once_more(void **state)
+AT_TOP(test_full_size_is_tried_once_more)
 {
 	fake.buffer_max_kb = 1500;
 	start();
 	for (int i = 0; i < 2; i++) {
-		usleep(61000000);
-		session_grow_buffer(session);
+		grow_after_a_minute();
 		assert_value("buffer_size_kb", "1027");
 		fake.buffer_max_kb = 0;
 	}
@@ -568,7 +589,7 @@ static void test_full_size_is_tried_once_more(void **state)
 }
 
 /* The OOM killer's first choice is who grows a buffer: a child, and the run goes on with less. */
-static void test_children_write_what_takes_memory(void **state)
+AT_TOP(test_children_write_what_takes_memory)
 {
 	fake.can_fork = true;
 	start();
@@ -577,7 +598,7 @@ static void test_children_write_what_takes_memory(void **state)
 	end_as_found();
 }
 
-static void test_children_are_killed(void **state)
+IN_INSTANCE(test_children_are_killed)
 {
 	fake.can_fork = true;
 	fake.kill_children = true;
@@ -585,15 +606,14 @@ static void test_children_are_killed(void **state)
 	assert_false(fake_has(FAKE_INSTANCE));
 	assert_value("buffer_size_kb", "7");
 	assert_true(fake.children > 1);
-	usleep(61000000);
-	session_grow_buffer(session);
+	grow_after_a_minute();
 	assert_value("buffer_size_kb", "7");
 	fake.kill_children = false;
 	end_as_found();
 }
 
 /* Two pages are the least that a buffer has. */
-static void test_no_memory_at_all(void **state)
+AT_TOP(test_no_memory_at_all)
 {
 	fake.buffer_max_kb = 1;
 	start();
@@ -602,10 +622,14 @@ static void test_no_memory_at_all(void **state)
 	end_as_found();
 }
 
-/* What is there costs nothing. */
-static void test_used_buffer_is_not_reduced(void **state)
+/* What is there costs nothing; "7 (expanded: 1408)" is no buffer of 1408 KiB until somebody writes it. */
+AT_TOP(test_used_and_unused_buffers)
 {
-	fake_put("buffer_size_kb", "1410\n");
+	request.buffer = 1408 << 10;
+	start();
+	assert_value("buffer_size_kb", "1410");
+	end();
+	request.buffer = 4 << 20;
 	fake.buffer_max_kb = 1500;
 	start();
 	assert_value("buffer_size_kb", "1410");
@@ -618,7 +642,7 @@ static void test_used_buffer_is_not_reduced(void **state)
 }
 
 /* CPUs of different sizes: each for itself. */
-static void test_short_memory_with_different_sizes(void **state)
+AT_TOP(test_short_memory_with_different_sizes)
 {
 	fake_put("buffer_size_kb", "X\n");
 	fake_put("per_cpu/cpu0/buffer_size_kb", "103\n");
@@ -627,8 +651,7 @@ static void test_short_memory_with_different_sizes(void **state)
 	assert_value("per_cpu/cpu0/buffer_size_kb", "1027");
 	assert_value("per_cpu/cpu1/buffer_size_kb", "1410");
 	fake.buffer_max_kb = 0;
-	usleep(61000000);
-	session_grow_buffer(session);
+	grow_after_a_minute();
 	assert_value("per_cpu/cpu0/buffer_size_kb", "4099");
 	assert_value("per_cpu/cpu1/buffer_size_kb", "4099");
 	end();
@@ -637,7 +660,7 @@ static void test_short_memory_with_different_sizes(void **state)
 }
 
 /* As long as nobody has written it, the size of a CPU without a buffer reads as that of others. */
-static void test_different_sizes_without_a_buffer(void **state)
+AT_TOP(test_different_sizes_without_a_buffer)
 {
 	fake_put("buffer_size_kb", "X\n");
 	fake_put("per_cpu/cpu0/buffer_size_kb", "103\n");
@@ -655,7 +678,7 @@ static void test_different_sizes_without_a_buffer(void **state)
 }
 
 /* The first buffers of an instance take 1408 KiB for each CPU, a quarter of 11264 KiB. */
-static void test_no_instance_while_memory_is_short(void **state)
+IN_INSTANCE(test_no_instance_while_memory_is_short)
 {
 	fake_put("per_cpu/cpu2/buffer_size_kb", "1408\n"); /* possible, never online */
 	fake_remember();
@@ -672,7 +695,7 @@ static void test_no_instance_while_memory_is_short(void **state)
 }
 
 /* Without memory for what was found, that is said, and --restore does it later. */
-static void test_no_memory_at_the_end(void **state)
+AT_TOP(test_no_memory_at_the_end)
 {
 	fake.buffer_max_kb = 500;
 	start();
@@ -706,7 +729,7 @@ static void start_and_be_killed(void)
 }
 
 /* A killed run's buffer waits for memory, while other runs come and go, or are killed, too. */
-static void test_killed_while_memory_is_short(void **state)
+AT_TOP(test_killed_while_memory_is_short)
 {
 	for (int i = 0; i < 3; i++) {
 		fake_put("buffer_size_kb", "7 (expanded: 1408)\n");
@@ -722,8 +745,7 @@ static void test_killed_while_memory_is_short(void **state)
 		/* The run gets larger than what it found, and smaller again. */
 		start();
 		fake.buffer_max_kb = 0;
-		usleep(61000000);
-		session_grow_buffer(session);
+		grow_after_a_minute();
 		assert_value("buffer_size_kb", "4099");
 		if (i == 0) {
 			end();
@@ -741,27 +763,7 @@ static void test_killed_while_memory_is_short(void **state)
 	}
 }
 
-/* Memory comes back. */
-static void test_write_without_memory_is_tried_again(void **state)
-{
-	int calls, ret;
-
-	fake_fail(CALLS_MAX, CALLS_MAX, EIO);
-	assert_int_equal(run(), 0);
-	calls = fake.calls;
-	for (int at = 1; at < calls; at += 7) {
-		fake_fail(at, at, ENOMEM);
-		ret = run();
-		fake.armed = false;
-		/* The undo file has no name here. */
-		if (ret && !strncmp(fake.last, "write ", 6) && fake.last[6])
-			fail_msg("%s: %s", fake.last, failure.text);
-		restore();
-		assert_as_found();
-	}
-}
-
-static void test_what_others_change_stays(void **state)
+AT_TOP(test_what_others_change_stays)
 {
 	start();
 	assert_int_equal(session_on(session, &failure), 0);
@@ -782,7 +784,7 @@ static void test_what_others_change_stays(void **state)
 
 /* What is in the way is refused by its name, comes back with --force, and a buffer of our own is
  * beside what is of the top level only. */
-static void test_in_use(void **state)
+ALONE(test_in_use)
 {
 	static const struct {
 		const char *name, *text, *said;
@@ -822,7 +824,7 @@ static void test_in_use(void **state)
 }
 
 /* A histogram of others has its event in set_event, and leaves no record; another trigger may. */
-static void test_triggers_of_others(void **state)
+AT_TOP(test_triggers_of_others)
 {
 	fake_put("set_event", "kmem:kmalloc\n");
 	fake_put("events/kmem/kmalloc/enable", "0*\n");
@@ -850,13 +852,13 @@ static void test_triggers_of_others(void **state)
 	assert_int_equal(run(), -EBUSY);
 }
 
-static void test_unused_snapshot(void **state)
+AT_TOP(test_unused_snapshot)
 {
 	fake_put("snapshot", "# tracer: nop\n#\n# * Snapshot is freed *\n");
 	assert_int_equal(run(), 0);
 }
 
-static void test_ftrace_disabled(void **state)
+AT_TOP(test_ftrace_disabled)
 {
 	kernel.function_enabled = false;
 	assert_int_equal(run(), -ENODEV);
@@ -865,7 +867,7 @@ static void test_ftrace_disabled(void **state)
 }
 
 /* What a killed run left whose undo file is gone. */
-static void test_left_names_go(void **state)
+IN_INSTANCE(test_left_names_go)
 {
 	assert_int_equal(restore(), 0);
 	for (int i = 0; i < 2; i++) {
@@ -884,7 +886,7 @@ static void test_left_names_go(void **state)
 }
 
 /* What was noted, for a probe that the kernel refuses, is put back already. */
-static void test_refused_start_leaves_no_undo_file(void **state)
+AT_TOP(test_refused_start_leaves_no_undo_file)
 {
 	fake.refuse_probe = "shrinker";
 	fake_put("current_tracer", "function\n");
@@ -895,7 +897,7 @@ static void test_refused_start_leaves_no_undo_file(void **state)
 }
 
 /* A kernel that refuses the definition: a run without names. */
-static void test_refused_probe(void **state)
+BOTH(test_refused_probe)
 {
 	fake.refuse_probe = "shrinker";
 	start();
@@ -918,7 +920,7 @@ static const char *undo_text(void)
 }
 
 /* Noted and made before the instance, in which they are busy; and gone after it. */
-static void test_probes_of_waits(void **state)
+IN_INSTANCE(test_probes_of_waits)
 {
 	char expected[512];
 	const char *instance;
@@ -938,7 +940,7 @@ static void test_probes_of_waits(void **state)
 }
 
 /* Lockdown, or a kernel without psi_memstall_enter(): said once, and all else goes on. */
-static void test_refused_waits(void **state)
+IN_INSTANCE(test_refused_waits)
 {
 	static const struct {
 		const char *name;
@@ -955,11 +957,7 @@ static void test_refused_waits(void **state)
 
 		fake.refuse_probe = cases[i].name;
 		fake.refuse_error = cases[i].error;
-		log_set_level(LOG_LEVEL_NOTICE);
-		capture_stderr();
-		start();
-		said = captured();
-		log_set_level(LOG_LEVEL_ERROR);
+		said = start_and_hear();
 		assert_false(session_has_waits(session));
 		assert_true(session_has_probe(session));
 		text_has(said, "memory waits are not told: cannot make events/allocfilt/");
@@ -977,7 +975,7 @@ static void test_refused_waits(void **state)
 }
 
 /* The plan has none: no probe is made. */
-static void test_no_waits(void **state)
+AT_TOP(test_no_waits)
 {
 	plan_drop_waits(plan);
 	start();
@@ -991,7 +989,7 @@ static void test_no_waits(void **state)
 }
 
 /* As `trace-cmd reset` does: a warning for each that is told no longer, and the run goes on. */
-static void test_removed_probes(void **state)
+IN_INSTANCE(test_removed_probes)
 {
 	const char *said;
 	char what[256];
@@ -1024,7 +1022,7 @@ static void assert_not_on_tracefs(int ret, enum exit_status status)
 	assert_true(undo_exists());
 }
 
-static void test_unmounted(void **state)
+BOTH(test_unmounted)
 {
 	char away[PATH_MAX];
 
@@ -1049,7 +1047,7 @@ static void test_unmounted(void **state)
 }
 
 /* -s: an instance of our name in a directory that is no tracefs is not ours. */
-static void test_restore_elsewhere(void **state)
+IN_INSTANCE(test_restore_elsewhere)
 {
 	fake.unmounted = true;
 	assert_int_equal(mkdir(strdupa(fake_path(FAKE_INSTANCE)), 0700), 0);
@@ -1064,7 +1062,7 @@ static int try_probe(void)
 }
 
 /* What --probe says of it is what a run will meet; nothing of the trial is left. */
-static void test_tried_probe(void **state)
+AT_TOP(test_tried_probe)
 {
 	assert_int_equal(try_probe(), 0);
 	assert_as_found();
@@ -1086,7 +1084,7 @@ static void test_tried_probe(void **state)
 }
 
 /* Killed in the middle: the next run or --restore removes it. */
-static void test_killed_trial(void **state)
+AT_TOP(test_killed_trial)
 {
 	int status, killed = 1;
 
@@ -1106,7 +1104,7 @@ static void test_killed_trial(void **state)
 }
 
 /* Enabled by somebody else as well: status 6, and restored later. */
-static void test_busy_probe(void **state)
+IN_INSTANCE(test_busy_probe)
 {
 	start();
 	fake_put("events/allocfilt/shrinker/enable", "1\n");
@@ -1118,7 +1116,7 @@ static void test_busy_probe(void **state)
 	assert_as_found();
 }
 
-static void test_taken_away(void **state)
+AT_TOP(test_taken_away)
 {
 	static const char *const changes[][3] = {
 		{ "current_tracer", "nop\n", "function_graph\n" },
@@ -1145,7 +1143,7 @@ static void test_taken_away(void **state)
  * Each setting is looked at in turn, whether we wrote it or found it as we want it: a change by
  * somebody else is told, and nothing is told where nobody changed anything.
  */
-static void test_changed_during_the_run(void **state)
+BOTH(test_changed_during_the_run)
 {
 	static const char *const changes[][2] = {
 		{ "trace_clock", "local [global] counter\n" },
@@ -1196,7 +1194,7 @@ static void test_changed_during_the_run(void **state)
 }
 
 /* A module's functions go with it, and of tasks only what is alive says that a list is not ours. */
-static void test_changed_by_the_kernel(void **state)
+AT_TOP(test_changed_by_the_kernel)
 {
 	const pid_t pids[] = { getpid(), 0 };
 	char what[256], own[16];
@@ -1220,7 +1218,7 @@ static void test_changed_by_the_kernel(void **state)
 }
 
 /* A new size of the sub-buffers empties them, and what is read no longer fits. */
-static void test_other_sub_buffers(void **state)
+IN_INSTANCE(test_other_sub_buffers)
 {
 	char what[128];
 
@@ -1233,7 +1231,7 @@ static void test_other_sub_buffers(void **state)
 	end_as_found();
 }
 
-static void test_busy_tracer_at_start(void **state)
+AT_TOP(test_busy_tracer_at_start)
 {
 	fake.tracer_busy = true;
 	assert_int_equal(run(), -EBUSY);
@@ -1243,7 +1241,7 @@ static void test_busy_tracer_at_start(void **state)
 }
 
 /* Off, without events, and all else kept until the tracer can go. */
-static void test_busy_tracer_at_the_end(void **state)
+AT_TOP(test_busy_tracer_at_the_end)
 {
 	start();
 	assert_int_equal(session_on(session, &failure), 0);
@@ -1262,36 +1260,30 @@ static void test_busy_tracer_at_the_end(void **state)
 	assert_as_found();
 }
 
-static void test_fallback_to_events(void **state)
+/* Names are not kept at switches if they need not be; what others time is in nobody's way. */
+BOTH(test_events_alone)
 {
+	prefix = fake.instance_graph ? FAKE_INSTANCE "/" : "";
 	plan->function_graph = false;
+	request.no_saved_names = fake.instance_graph;
+	if (fake.instance_graph) {
+		fake_put("tracing_thresh", "50\n");
+		fake_put("instances/other/current_tracer", "wakeup\n");
+		fake_remember();
+	}
 	start();
-	assert_value("current_tracer", "nop");
-	assert_value("options/record-cmd", "1");
-	end();
 	plan->function_graph = true;
-	assert_as_found();
-}
-
-/* Names are not kept at switches, and what others time with their tracers is in nobody's way. */
-static void test_events_alone(void **state)
-{
-	plan->function_graph = false;
-	request.no_saved_names = true;
-	fake_put("tracing_thresh", "50\n");
-	fake_put("instances/other/current_tracer", "wakeup\n");
-	fake_remember();
-	start();
-	assert_value("instances/allocfilt/trace_options", "norecord-cmd");
+	assert_value_in_place("current_tracer", "nop");
 	assert_value("options/record-cmd", "1");
-	assert_value("tracing_thresh", "50");
-	end();
-	plan->function_graph = true;
-	assert_as_found();
+	if (fake.instance_graph) {
+		assert_value("instances/allocfilt/trace_options", "norecord-cmd");
+		assert_value("tracing_thresh", "50");
+	}
+	end_as_found();
 }
 
 /* A module came in between, so that the indexes are other functions'. */
-static void test_filter_by_name(void **state)
+AT_TOP(test_filter_by_name)
 {
 	static unsigned int moved[] = { 1, 2, 3 };
 
@@ -1333,13 +1325,13 @@ static void every_call_fails(bool instances, int error, int length)
 	assert_in_range(at, 100, CALLS_MAX - 1);
 }
 
-static void test_every_call_fails(void **state)
+ALONE(test_every_call_fails)
 {
 	every_call_fails(false, EIO, 1);
 	every_call_fails(true, EIO, 1);
 }
 
-static void test_no_space_from_every_call_on(void **state)
+ALONE(test_no_space_from_every_call_on)
 {
 	every_call_fails(false, ENOSPC, CALLS_MAX);
 	every_call_fails(true, EIO, CALLS_MAX);
@@ -1385,76 +1377,11 @@ static void every_kill(bool instances, bool force)
 	assert_in_range(at, 100, CALLS_MAX - 1);
 }
 
-static void test_every_kill(void **state)
+ALONE(test_every_kill)
 {
 	every_kill(false, false);
 	every_kill(true, false);
 	every_kill(false, true);
 }
 
-int main(void)
-{
-#define AT_TOP(test)	  cmocka_unit_test_setup_teardown(test, at_top, fake_teardown)
-#define IN_INSTANCE(test) cmocka_unit_test_setup_teardown(test, in_instance, fake_teardown)
-#define ALONE(test)	  cmocka_unit_test_teardown(test, fake_teardown)
-	const struct CMUnitTest tests[] = {
-		AT_TOP(test_entries_of_histograms),
-		AT_TOP(test_histograms_by_task),
-		AT_TOP(test_top_level),
-		IN_INSTANCE(test_instance),
-		AT_TOP(test_unused_buffer_is_expanded),
-		AT_TOP(test_late_thread),
-		AT_TOP(test_own_task),
-		AT_TOP(test_tasks_that_exited),
-		AT_TOP(test_threads_without_end),
-		AT_TOP(test_threads_without_memory),
-		AT_TOP(test_pid_that_is_gone),
-		IN_INSTANCE(test_no_instance_while_memory_is_short),
-		AT_TOP(test_half_of_a_size_without_memory),
-		AT_TOP(test_half_of_a_size_that_takes_too_much),
-		AT_TOP(test_full_size_is_tried_once_more),
-		AT_TOP(test_children_write_what_takes_memory),
-		IN_INSTANCE(test_children_are_killed),
-		AT_TOP(test_no_memory_at_all),
-		AT_TOP(test_used_buffer_is_not_reduced),
-		AT_TOP(test_short_memory_with_different_sizes),
-		AT_TOP(test_different_sizes_without_a_buffer),
-		AT_TOP(test_no_memory_at_the_end),
-		AT_TOP(test_killed_while_memory_is_short),
-		AT_TOP(test_write_without_memory_is_tried_again),
-		AT_TOP(test_what_others_change_stays),
-		ALONE(test_in_use),
-		AT_TOP(test_triggers_of_others),
-		AT_TOP(test_unused_snapshot),
-		AT_TOP(test_ftrace_disabled),
-		IN_INSTANCE(test_left_names_go),
-		AT_TOP(test_refused_probe),
-		AT_TOP(test_refused_start_leaves_no_undo_file),
-		IN_INSTANCE(test_refused_probe),
-		IN_INSTANCE(test_probes_of_waits),
-		IN_INSTANCE(test_refused_waits),
-		AT_TOP(test_no_waits),
-		IN_INSTANCE(test_removed_probes),
-		AT_TOP(test_unmounted),
-		IN_INSTANCE(test_unmounted),
-		IN_INSTANCE(test_restore_elsewhere),
-		IN_INSTANCE(test_busy_probe),
-		AT_TOP(test_tried_probe),
-		AT_TOP(test_killed_trial),
-		AT_TOP(test_taken_away),
-		AT_TOP(test_changed_during_the_run),
-		IN_INSTANCE(test_changed_during_the_run),
-		AT_TOP(test_changed_by_the_kernel),
-		IN_INSTANCE(test_other_sub_buffers),
-		AT_TOP(test_busy_tracer_at_start),
-		AT_TOP(test_busy_tracer_at_the_end),
-		AT_TOP(test_fallback_to_events),
-		IN_INSTANCE(test_events_alone),
-		AT_TOP(test_filter_by_name),
-		ALONE(test_every_call_fails),
-		ALONE(test_no_space_from_every_call_on),
-		ALONE(test_every_kill),
-	};
-
-	return cmocka_run_group_tests(tests, group_setup, group_teardown);
-}
+UNIT_TEST_MAIN(group_setup, group_teardown)
