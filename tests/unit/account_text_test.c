@@ -115,19 +115,6 @@ TEST(test_top)
 	text_has(text, "  1 more processes (--top)\n");
 }
 
-/* Without stalls there are no more than --top. */
-TEST(test_top_without_stalls)
-{
-	const char *text;
-
-	made.nr_processes = 2;
-	view.top = 1;
-	text = shown("text");
-	text_has(text, "-7 ");
-	text_lacks(text, "quiet");
-	text_has(text, "  1 more processes (--top)\n");
-}
-
 TEST(test_incomplete)
 {
 	const char *text;
@@ -213,16 +200,6 @@ TEST(test_folded)
 	options.sort = SORT_COUNT;
 	text_has(shown("folded"), "kmalloc;alloc_pipe_info+0x5c 10\n");
 	text_has(shown("folded"), "\nkmem_cache_alloc;g+0x1 1\n");
-}
-
-TEST(test_names)
-{
-	const char *const *names = account_form_names();
-
-	assert_string_equal(names[0], "text");
-	assert_string_equal(names[1], "json");
-	assert_string_equal(names[2], "folded");
-	assert_null(names[3]);
 }
 
 UNIT_TEST_MAIN(NULL, NULL)

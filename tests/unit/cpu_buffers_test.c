@@ -85,22 +85,6 @@ RUN(test_sparse_numbers_in_order)
 	assert_int_equal(cpu_buffers_errors(buffers), 0);
 }
 
-RUN(test_directories)
-{
-	int *cpus = NULL;
-
-	assert_int_equal(cpu_directories(test_directory, &cpus), -ENOENT);
-	make_test_folders("per_cpu/x");
-	assert_int_equal(cpu_directories(test_directory, &cpus), 0);
-	assert_null(cpus);
-	make_test_folders("per_cpu/cpu100/x");
-	make_test_folders("per_cpu/cpu9/x");
-	assert_int_equal(cpu_directories(test_directory, &cpus), 2);
-	assert_int_equal(cpus[0], 9);
-	assert_int_equal(cpus[1], 100);
-	free(cpus);
-}
-
 RUN(test_no_cpu)
 {
 	make_test_folders("per_cpu/cpu0/x");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A capture filtered in this process: exit status, messages, and what is printed. */
 #include <fcntl.h>
-#include <signal.h>
 
 #include "allocfilt/base/log.h"
 #include "allocfilt/output/form.h"
@@ -82,6 +81,7 @@ static int count_lines(const char *with)
 	return count;
 }
 
+/* A capture has nothing shorter than its own threshold, or the tracing_thresh that is found in it. */
 UNIT_TEST(test_threshold_of_the_capture)
 {
 	int all;
@@ -89,18 +89,8 @@ UNIT_TEST(test_threshold_of_the_capture)
 	assert_int_equal(replay("allocfilt -s " KEPT), 0);
 	all = count_lines("__alloc_frozen_pages_noprof */");
 	assert_true(all > 0);
-	/* the capture has nothing below its own threshold of 50 us */
 	assert_int_equal(replay("allocfilt -s " KEPT " -t 1"), 0);
 	assert_int_equal(count_lines("__alloc_frozen_pages_noprof */"), all);
-	assert_int_equal(replay("allocfilt -s " KEPT " -t 1ms"), 0);
-	assert_in_range(count_lines("__alloc_frozen_pages_noprof */"), 1, all - 1);
-	copy_capture(KEPT);
-	/* Where it has none, the default is that of a running kernel. */
-	shell("sed -i /^threshold_us/d %s/c/capture", test_directory);
-	all = count_lines("__alloc_frozen_pages_noprof */");
-	assert_int_equal(replay_copy(""), 0);
-	assert_int_equal(count_lines("__alloc_frozen_pages_noprof */"), all);
-	/* One made by hand has nothing shorter than the tracing_thresh that was found in it. */
 	assert_int_equal(replay("allocfilt -s " HAND_MADE), 0);
 	all = count_lines(" us ");
 	copy_capture(HAND_MADE);
@@ -410,42 +400,6 @@ UNIT_TEST(test_edges_of_intervals)
 		}
 		assert_string_equal(shown, cases[i / 2].shown);
 	}
-}
-
-UNIT_TEST(test_output_that_fails)
-{
-	struct options options;
-	char name[] = "allocfilt", source[] = "-s" HAND_MADE, threshold[] = "-t134";
-	char *argv[] = { name, source, threshold, NULL };
-	struct run_context run = { .options = &options, .argc = 3, .argv = argv };
-	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		skip();
-	run.signals = signals;
-	run.output = writer_new(fd, -1);
-	assert_int_equal(options_parse(&options, 3, argv, output_form_names(), &failure), 0);
-	assert_int_equal(replay_run(&run, &failure), -ENOSPC);
-	assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
-	writer_free(run.output);
-	close(fd);
-	options_free(&options);
-}
-
-/* A stop ends it between two rounds, with a summary of what was read, and stays pending. */
-UNIT_TEST(test_stop)
-{
-	int all;
-
-	assert_int_equal(replay("allocfilt -s " HAND_MADE " -t 134"), 0);
-	all = count_lines("*/\n");
-	kill(getpid(), SIGUSR1);
-	kill(getpid(), SIGTERM);
-	assert_int_equal(replay("allocfilt -s " HAND_MADE " -t 134"), 0);
-	assert_in_range(count_lines("*/\n"), 1, all - 1);
-	assert_true(count_lines("\n\n") > 0);
-	assert_int_equal(signals_next(signals), SIGTERM);
-	assert_int_equal(signals_next(signals), 0);
 }
 
 /* No metrics of a process, and no file that only the configuration file names. */

@@ -132,15 +132,6 @@ static int tear_down(void **state)
 
 #define RUN(test) UNIT_TEST_WITH(test, set_up, tear_down)
 
-RUN(test_stop)
-{
-	static const struct act acts[] = { { NULL, SIGTERM, 0 } };
-
-	assert_int_equal(serve(acts), 0);
-	assert_int_equal(traced, 1);
-	assert_int_equal(threshold_traced[0], 1000000);
-}
-
 /* A file with a mistake, or with an event the kernel lacks: the old run goes on. */
 RUN(test_bad_reload)
 {

@@ -190,13 +190,6 @@ static int move(const char *value)
 
 #define TEST(test) UNIT_TEST_WITH(test, setup, teardown)
 
-TEST(test_same_value_is_not_written)
-{
-	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "0"), 0);
-	assert_int_equal(settings_left(&settings), 0);
-	assert_int_equal(notes, 0);
-}
-
 TEST(test_without_a_note_nothing_is_changed)
 {
 	note_error = -ENOSPC;
@@ -213,12 +206,6 @@ TEST(test_changed_to_what_was_found_is_theirs_too)
 	fake_put("tracing_on", "0\n");
 	assert_int_equal(settings_restore(&settings, &failure), 0);
 	assert_string_equal(fake_get("tracing_on"), "0\n");
-}
-
-TEST(test_value_that_is_not_accepted)
-{
-	assert_int_equal(set(SETTING_LIST, "tracing_thresh", "a b\n"), -EIO);
-	assert_non_null(strstr(failure.text, "tracing_thresh"));
 }
 
 TEST(test_status_by_error)
@@ -254,14 +241,6 @@ TEST(test_instance_of_somebody_else_stays)
 	assert_true(fake_has(FAKE_INSTANCE));
 }
 
-TEST(test_file_that_is_gone_is_done)
-{
-	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "134"), 0);
-	assert_int_equal(unlink(fake_path("tracing_thresh")), 0);
-	assert_int_equal(settings_restore(&settings, &failure), 0);
-	assert_int_equal(settings_left(&settings), 0);
-}
-
 /* 64 CPUs that lack memory wait 2 s together, and the tries after it cost no more. */
 TEST(test_one_wait_for_all_settings)
 {
@@ -281,18 +260,6 @@ TEST(test_one_wait_for_all_settings)
 	assert_int_equal(settings_left(&settings), 64);
 }
 
-TEST(test_moved_value)
-{
-	for (int i = 0; i < 10; i++) {
-		assert_int_equal(move("0"), 0);
-		assert_int_equal(move("80"), 0);
-	}
-	assert_int_equal(notes, 2);
-	assert_int_equal(settings.count, 1);
-	assert_int_equal(settings_restore(&settings, &failure), 0);
-	assert_string_equal(fake_get("buffer_percent"), "50\n");
-}
-
 TEST(test_moved_value_of_somebody_else)
 {
 	assert_int_equal(move("0"), 0);
@@ -304,28 +271,16 @@ TEST(test_moved_value_of_somebody_else)
 
 #define HISTOGRAM_FILE "events/kmem/mm_page_alloc/trigger"
 
-static int set_histogram(const char *trigger)
-{
-	return settings_set(&settings, SETTING_HISTOGRAM, HISTOGRAM_FILE, SETTING_PRESENT, trigger,
-			    false, &failure);
-}
-
 /* A bracket in the filter is not that of the state. */
 TEST(test_histogram_with_a_bracket)
 {
 	assert_int_equal(
-		set_histogram("hist:name=allocfilt_x:keys=order:size=128 if comm == \"[a]\""), 0);
+		settings_set(&settings, SETTING_HISTOGRAM, HISTOGRAM_FILE, SETTING_PRESENT,
+			     "hist:name=allocfilt_x:keys=order:size=128 if comm == \"[a]\"", false,
+			     &failure),
+		0);
 	assert_int_equal(settings_restore(&settings, &failure), 0);
 	assert_string_equal(fake_get(HISTOGRAM_FILE), FAKE_HISTOGRAM);
-}
-
-TEST(test_histogram_that_somebody_removed)
-{
-	assert_int_equal(set_histogram("hist:name=allocfilt_x:keys=order:size=128"), 0);
-	fake_put(HISTOGRAM_FILE, FAKE_HISTOGRAM);
-	assert_int_equal(settings_restore(&settings, &failure), 0);
-	assert_string_equal(fake_get(HISTOGRAM_FILE), FAKE_HISTOGRAM);
-	assert_int_equal(settings_left(&settings), 0);
 }
 
 /*
