@@ -65,6 +65,12 @@ static void print(const struct metrics_process *process)
 	text = end_text(writer);
 }
 
+static void shows(const struct metrics_process *process, const char *line)
+{
+	print(process);
+	text_has(text, line);
+}
+
 static void stall_of(const char *cgroup, int role, uint64_t ns, enum phase_group group)
 {
 	struct stall one = {
@@ -288,8 +294,7 @@ TEST(test_other_units)
 	stall_of("/a.service", ROLE_DRAIN, 20000, PHASE_DRAIN);
 	stall_of("/b.service", ROLE_DRAIN, 30000, PHASE_DRAIN);
 	stall_of("/c.service", ROLE_DRAIN, 50000, PHASE_DRAIN);
-	print(NULL);
-	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"drain\"} 1\n");
+	shows(NULL, "_stalls_total{unit=\"a.service\",cause=\"drain\"} 1\n");
 	text_has(text, "_stalls_total{unit=\"other\",cause=\"drain\"} 2\n");
 	text_has(text, "_stall_seconds_total{unit=\"other\",cause=\"drain\"} 0.00008\n");
 	text_has(text, "_stall_recent_max_seconds{unit=\"other\"} 0.00005\n");
@@ -301,32 +306,25 @@ TEST(test_first_minute)
 	struct metrics_process process = { .tracing = true };
 
 	stall_of("/a.service", ROLE_DRAIN, 20000, PHASE_DRAIN);
-	print(&process);
-	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"drain\"} 0\n");
+	shows(&process, "_stalls_total{unit=\"a.service\",cause=\"drain\"} 0\n");
 	text_has(text, "_stall_seconds_total{unit=\"a.service\",cause=\"drain\"} 0\n");
 	text_has(text, "_stall_recent_max_seconds{unit=\"a.service\"} 0.00002\n");
 	view.ts += 60 * SECOND - 1;
 	stall_of("/a.service", ROLE_DRAIN, 20000, PHASE_DRAIN);
 	stall_of("/a.service", ROLE_DRAIN, 20000, PHASE_OUTSIDE);
-	print(&process);
-	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"drain\"} 0\n");
+	shows(&process, "_stalls_total{unit=\"a.service\",cause=\"drain\"} 0\n");
 	view.ts++;
-	print(&process);
-	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"drain\"} 2\n");
+	shows(&process, "_stalls_total{unit=\"a.service\",cause=\"drain\"} 2\n");
 	/* it is not 0 again while somebody else is tracing, and a new one still is */
 	process.tracing = false;
-	print(&process);
-	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"drain\"} 2\n");
+	shows(&process, "_stalls_total{unit=\"a.service\",cause=\"drain\"} 2\n");
 	stall_of("/b.service", ROLE_DRAIN, 20000, PHASE_DRAIN);
 	view.ts = 21000;
-	print(&process);
-	text_has(text, "_stalls_total{unit=\"b.service\",cause=\"drain\"} 0\n");
+	shows(&process, "_stalls_total{unit=\"b.service\",cause=\"drain\"} 0\n");
 	/* the last text of a run, and that of a capture, have all */
 	process.last = true;
-	print(&process);
-	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"outside\"} 1\n");
-	print(NULL);
-	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"outside\"} 1\n");
+	shows(&process, "_stalls_total{unit=\"a.service\",cause=\"outside\"} 1\n");
+	shows(NULL, "_stalls_total{unit=\"a.service\",cause=\"outside\"} 1\n");
 }
 
 /* The same for memory waits; what is short for a stall is no stall of its unit. */
@@ -337,25 +335,21 @@ TEST(test_first_minute_of_waits)
 	wait_of("/a.service", ROLE_REFAULT, SECOND, 3000);
 	wait_of("/a.service", ROLE_MEMORY_HIGH, 31 * SECOND, 4000);
 	view.ts = 61 * SECOND - 1;
-	print(&process);
-	text_has(text, "_memory_waits_total{unit=\"a.service\",reason=\"refault\"} 0\n");
+	shows(&process, "_memory_waits_total{unit=\"a.service\",reason=\"refault\"} 0\n");
 	text_has(text, "_memory_wait_seconds_total{unit=\"a.service\",reason=\"refault\"} 0\n");
 	assert_null(strstr(text, "_stalls_total{unit="));
 	assert_null(strstr(text, "_stall_recent_max_seconds{"));
 	view.ts++;
-	print(&process);
-	text_has(text, "_memory_waits_total{unit=\"a.service\",reason=\"refault\"} 1\n");
+	shows(&process, "_memory_waits_total{unit=\"a.service\",reason=\"refault\"} 1\n");
 	text_has(text,
 		 "_memory_wait_seconds_total{unit=\"a.service\",reason=\"refault\"} 0.000003\n");
 	text_has(text, "_memory_waits_total{unit=\"a.service\",reason=\"memory_high\"} 0\n");
 	process.last = true;
-	print(&process);
-	text_has(text, "_memory_waits_total{unit=\"a.service\",reason=\"memory_high\"} 1\n");
+	shows(&process, "_memory_waits_total{unit=\"a.service\",reason=\"memory_high\"} 1\n");
 	set_places(0);
 	wait_of("/a.service", ROLE_REFAULT, SECOND, 3000);
 	wait_of("/b.service", ROLE_REFAULT, SECOND, 5000);
-	print(NULL);
-	text_has(text, "\nallocfilt_memory_waits_total{reason=\"refault\"} 2\n");
+	shows(NULL, "\nallocfilt_memory_waits_total{reason=\"refault\"} 2\n");
 	text_has(text, "\nallocfilt_memory_wait_seconds_total{reason=\"refault\"} 0.000008\n");
 }
 
@@ -378,8 +372,7 @@ TEST(test_many_shrinkers)
 	for (int i = 1; i < SHRINKERS_MAX; i++)
 		slab(0x1000 + i, 0, 200);
 	slab(EXT4_SCAN, 0, 5000);
-	print(NULL);
-	text_has(text, "_runs_total{shrinker=\"ext4_es_scan [ext4]\"} 1\n");
+	shows(NULL, "_runs_total{shrinker=\"ext4_es_scan [ext4]\"} 1\n");
 	text_has(text, "_runs_total{shrinker=\"unknown\"} 255\n");
 	assert_null(strstr(text, "_runs_total{shrinker=\"super_cache_scan\"}"));
 	assert_int_equal(summary_overflow(view.summary), 1);

@@ -107,6 +107,24 @@ static void print(bool json)
 	text = end_text(writer);
 }
 
+static void shows(const char *what)
+{
+	print(false);
+	text_has(text, what);
+}
+
+static void json_shows(const char *what)
+{
+	print(true);
+	text_has(text, what);
+}
+
+static void lacks(bool json, const char *what)
+{
+	print(json);
+	assert_null(strstr(text, what));
+}
+
 /* Each table is filled with 50 ms, and then one comes with twice 40 ms. */
 UNIT_TEST_WITH(test_newcomers, set_up, tear_down)
 {
@@ -117,27 +135,21 @@ UNIT_TEST_WITH(test_newcomers, set_up, tear_down)
 		window(i, 50 * MS);
 	for (int i = 1; i <= SHRINKERS_MAX; i++)
 		slab(i, 50 * MS);
-	print(false);
-	assert_null(strstr(text, "more)"));
+	lacks(false, "more)");
 	for (int i = 0; i < 2; i++) {
 		stall(1001, "new", 40 * MS);
 		window(0xabc, 40 * MS);
 		slab(0xdef, 40 * MS);
 	}
-	print(false);
-	text_has(
-		text,
-		"\ntask (2 of 128)     stalls     total       max   stalls by main cause\n"
-		"  new-1001               2     80 ms     40 ms   several causes 100 % (up to 50 ms more)\n"
-		"  once-2                 1     50 ms     50 ms   several causes 100 %\n");
+	shows("\ntask (2 of 128)     stalls     total       max   stalls by main cause\n"
+	      "  new-1001               2     80 ms     40 ms   several causes 100 % (up to 50 ms more)\n"
+	      "  once-2                 1     50 ms     50 ms   several causes 100 %\n");
 	text_has(
 		text,
 		"\n0xabc: count 2, total 80 ms, p50 40 ms, p99 40 ms, max 40 ms (up to 50 ms more)\n");
 	text_has(text, "\n0xdef : total time = 80.000000 ms, max latency = 40.000000 ms "
 		       "(up to 50 ms more)\n");
-	print(true);
-	text_has(
-		text,
+	json_shows(
 		"{\"tid\":1001,\"name\":\"new\",\"count\":2,\"total_ns\":80000000,\"p50_ns\":40000000,"
 		"\"p99_ns\":40000000,\"max_ns\":40000000,\"error_ns\":50000000,"
 		"\"causes\":[{\"cause\":\"mixed\",\"count\":2,\"total_ns\":80000000}]}");
@@ -168,11 +180,9 @@ UNIT_TEST_WITH(test_other_superblocks, set_up, tear_down)
 	for (int i = 1; i <= 22; i++)
 		shrink_superblock(i, (100 - i) * MS);
 	slab(0xdef, 30000 * MS);
-	print(true);
-	text_has(text, "\"total_ns\":30000000000,\"max_ns\":30000000000,\"superblocks\":[]}");
-	print(false);
-	text_has(text, "\n0xdef : total time = 30000.000000 ms, max latency = 30000.000000 ms\n"
-		       "super_cache_scan : ");
+	json_shows("\"total_ns\":30000000000,\"max_ns\":30000000000,\"superblocks\":[]}");
+	shows("\n0xdef : total time = 30000.000000 ms, max latency = 30000.000000 ms\n"
+	      "super_cache_scan : ");
 	text_has(text, "\n  super_cache_scan[2 others] : total time = 157.000000 ms, max latency = "
 		       "79.000000 ms\n");
 }
@@ -187,23 +197,18 @@ UNIT_TEST_WITH(test_superblocks_that_made_room, set_up, tear_down)
 	for (int i = 2; i < SHRINKER_NAMES_MAX + 10; i++)
 		shrink_superblock(i, 1000);
 	shrink_superblock(SHRINKER_NAMES_MAX + 10, 100000);
-	print(false);
 	/* 150 ms and 1032 times 1 us and 100 us; listed are 100 us and 19 times 1 us */
-	text_has(text,
-		 "\nsuper_cache_scan : total time = 151.132000 ms, max latency = 150.000000 ms\n"
-		 "  super_cache_scan[d1034] : total time = 0.100000 ms, max latency = 0.100000 "
-		 "ms\n");
+	shows("\nsuper_cache_scan : total time = 151.132000 ms, max latency = 150.000000 ms\n"
+	      "  super_cache_scan[d1034] : total time = 0.100000 ms, max latency = 0.100000 "
+	      "ms\n");
 	text_has(text, "\n  super_cache_scan[others] : total time = 151.013000 ms, max latency = "
 		       "150.000000 ms\n");
 	assert_null(strstr(text, "[d1]"));
 	/* The longest run is that of one with a line. */
 	shrink_superblock(SHRINKER_NAMES_MAX + 10, 2000 * MS);
-	print(false);
-	text_has(text, "\n  super_cache_scan[others] : total time = 151.013000 ms, max latency = "
-		       "151.013000 ms\n");
-	print(true);
-	text_has(text,
-		 "{\"name\":\"super_cache_scan[d1034]\",\"count\":2,\"total_ns\":2000100000,");
+	shows("\n  super_cache_scan[others] : total time = 151.013000 ms, max latency = "
+	      "151.013000 ms\n");
+	json_shows("{\"name\":\"super_cache_scan[d1034]\",\"count\":2,\"total_ns\":2000100000,");
 	assert_null(strstr(text, "\"super_cache_scan[d1]\""));
 }
 
@@ -222,11 +227,8 @@ UNIT_TEST_WITH(test_superblock_of_two_callbacks, set_up, tear_down)
 	assert_true(superblock >= 0);
 	summary_shrinker(view.summary, 0x10000, superblock, 10 * MS);
 	summary_shrinker(view.summary, SCAN, superblock, 10 * MS);
-	print(false);
-	text_has(
-		text,
-		"\nsuper_cache_scan : total time = 10.000000 ms, max latency = 10.000000 ms\n"
-		"  super_cache_scan[vda] : total time = 20.000000 ms, max latency = 10.000000 ms\n");
+	shows("\nsuper_cache_scan : total time = 10.000000 ms, max latency = 10.000000 ms\n"
+	      "  super_cache_scan[vda] : total time = 20.000000 ms, max latency = 10.000000 ms\n");
 	assert_null(strstr(text, "others]"));
 }
 
@@ -237,20 +239,16 @@ UNIT_TEST_WITH(test_machine, set_up, tear_down)
 	struct stall one = { .tid = 1, .end = 3 * MS };
 
 	view.source = &source;
-	print(false);
-	text_has(text, "\nno stall of 134 us or more on db\\x1b1, 6.1.0\n");
+	shows("\nno stall of 134 us or more on db\\x1b1, 6.1.0\n");
 	source.host = "(none)";
-	print(false);
-	text_has(text, "\nno stall of 134 us or more on 6.1.0\n");
+	shows("\nno stall of 134 us or more on 6.1.0\n");
 	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 3 * MS);
 	count_stall(&one, "a", "", false);
 	source.release = NULL;
-	print(false);
-	text_has(text, "\n1 stall of 134 us or more\nit took 3.0 ms, waiting or running\n");
+	shows("\n1 stall of 134 us or more\nit took 3.0 ms, waiting or running\n");
 	view.is_interval = true;
 	source.release = "6.1.0";
-	print(false);
-	assert_null(strstr(text, "6.1.0"));
+	lacks(false, "6.1.0");
 }
 
 static bool pressure_of_a(void *context, const char *cgroup, uint64_t *ret_ns)
@@ -264,50 +262,43 @@ UNIT_TEST_WITH(test_pressure_of_cgroups, set_up, tear_down)
 {
 	stall(1, "a", 3 * MS);
 	stall(2, "b", 5 * MS);
-	print(false);
-	assert_null(strstr(text, "PSI"));
-	print(true);
-	assert_null(strstr(text, "pressure"));
+	lacks(false, "PSI");
+	lacks(true, "pressure");
 	resolver.pressure = pressure_of_a;
-	print(false);
-	text_has(
-		text,
-		"\nwho                 stalls     total       max       PSI   stalls by main cause\n"
-		"  b                      1    5.0 ms    5.0 ms         -   several causes 100 %\n"
-		"  a                      1    3.0 ms    3.0 ms     4.3 s   several causes 100 %\n"
-		"\n");
+	shows("\nwho                 stalls     total       max       PSI   stalls by main cause\n"
+	      "  b                      1    5.0 ms    5.0 ms         -   several causes 100 %\n"
+	      "  a                      1    3.0 ms    3.0 ms     4.3 s   several causes 100 %\n"
+	      "\n");
 	print(true);
 	text_has(strstr(text, "\"cgroup\":\"/a\""),
 		 "\"reclaimed_from\":[],\"pressure_some_ns\":4321000000}");
 	assert_int_equal(count_in(text, "pressure_some_ns"), 1);
 	view.is_interval = true;
-	print(false);
-	assert_null(strstr(text, "PSI"));
+	lacks(false, "PSI");
 	resolver.pressure = NULL;
 }
 
 /* The columns keep apart from the longest title, with and without states. */
 UNIT_TEST_WITH(test_columns, set_up, tear_down)
 {
-	struct stall one = { .tid = -1, .end = 3 * MS }; /* a capture that was tampered with */
+	struct stall one = { .tid = -1, .end = 2039000 }; /* a capture that was tampered with */
 
 	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, MS);
 	phases_spend(&one.phases, PHASE_DRAIN, PART_ITSELF, STATE_RUNNING, MS);
-	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, MS);
-	count_stall(&one, "a", "", false);
-	print(true);
-	text_has(text, "{\"tid\":-1,\"name\":\"a\",");
-	print(false);
-	text_has(text, "\n  a--1 ");
+	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 39000);
+	count_stall(&one, "a", "/b/c", false);
+	count_stall(&one, "a", "/d/c", false);
+	json_shows("{\"tid\":-1,\"name\":\"a\",");
+	shows("\n  a--1 ");
+	text_has(text, "\n  /b/c ");
 	view.has_sched = true;
-	print(false);
-	text_has(text, "\nwhy                               ms    %\n"
-		       "  running                        3.0  100   reclaim itself 1.0, draining "
-		       "per-CPU lists 1.0\n"
-		       "in                                ms    %\n"
-		       "  direct reclaim                 1.0   33   reclaim itself 1.0\n"
-		       "  draining per-CPU lists         1.0   33\n"
-		       "  outside reclaim                1.0   33\n");
+	shows("\nwhy                               ms    %\n"
+	      "  running                        4.1  100   reclaim itself 2.0, draining per-CPU "
+	      "lists 2.0\n"
+	      "in                                ms    %\n"
+	      "  direct reclaim                 2.0   49   reclaim itself 2.0\n"
+	      "  draining per-CPU lists         2.0   49\n"
+	      "  outside reclaim              0.078    2\n");
 }
 
 /*
@@ -328,18 +319,16 @@ UNIT_TEST_WITH(test_states, set_up, tear_down)
 	phases_spend(&unseen.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_UNKNOWN, 6 * MS);
 	count_stall(&seen, "a", "", false);
 	count_stall(&unseen, "b", "", false);
-	print(false);
-	text_has(text,
-		 "\n  asleep                          18   60   reclaim itself 9.0, "
-		 "outside reclaim 5.0, compaction 4.0\n"
-		 "  asleep, uninterruptible        6.0   20   throttled 6.0\n"
-		 "  unknown                        6.0   20   outside reclaim 6.0\n"
-		 "in                                ms    %\n"
-		 "  direct reclaim                  12   40   reclaim itself 6.0, throttled 6.0\n"
-		 "  outside reclaim                 11   37\n"
-		 "  compaction                     4.0   13\n"
-		 "  memcg reclaim                  3.0   10   reclaim itself 3.0\n"
-		 "\n");
+	shows("\n  asleep                          18   60   reclaim itself 9.0, "
+	      "outside reclaim 5.0, compaction 4.0\n"
+	      "  asleep, uninterruptible        6.0   20   throttled 6.0\n"
+	      "  unknown                        6.0   20   outside reclaim 6.0\n"
+	      "in                                ms    %\n"
+	      "  direct reclaim                  12   40   reclaim itself 6.0, throttled 6.0\n"
+	      "  outside reclaim                 11   37\n"
+	      "  compaction                     4.0   13\n"
+	      "  memcg reclaim                  3.0   10   reclaim itself 3.0\n"
+	      "\n");
 }
 
 static const struct task_info *in_unit(void *context, int tid, uint64_t ts)
@@ -370,10 +359,8 @@ UNIT_TEST_WITH(test_had_cpu, set_up, tear_down)
 	resolver.task_info = in_unit;
 	count_stall(&one, "t", "", false);
 	resolver.task_info = NULL;
-	print(false);
-	text_has(text,
-		 "\n  waiting for a CPU              200  100   had it: a\\x1b in batch.service "
-		 "45 %, kworker/u8 25 %, not recorded 4 %\n");
+	shows("\n  waiting for a CPU              200  100   had it: a\\x1b in batch.service "
+	      "45 %, kworker/u8 25 %, not recorded 4 %\n");
 }
 
 /* The unit that had the CPU for half of the time is the culprit. */
@@ -392,10 +379,8 @@ UNIT_TEST_WITH(test_caused_by, set_up, tear_down)
 		resolver.task_info = in_unit;
 		count_stall(&one, "t", "", false);
 		resolver.task_info = NULL;
-		print(false);
-		text_has(text, ms < 100 ?
-				       "\nnext: (100 %) Other tasks had the CPUs" :
-				       "\nnext: (100 %, caused by batch.service) Other tasks had");
+		shows(ms < 100 ? "\nnext: (100 %) Other tasks had the CPUs" :
+				 "\nnext: (100 %, caused by batch.service) Other tasks had");
 	}
 }
 
@@ -454,17 +439,15 @@ UNIT_TEST_WITH(test_whose, set_up, tear_down)
 	reclaim("/s/a.service", "/s/c.service", 29, 10 * MS);
 	reclaim("/s/a.service", "/s/d.service", 0, 60 * MS);
 	reclaim("/s/b.service", "", 7, 50 * MS);
-	print(false);
-	text_has(text, "\nwho                 stalls     total       max   stalls by main cause   "
-		       "reclaimed from\n"
-		       "  a.service              5    100 ms     60 ms   compaction 60 %     "
-		       "   itself, b.service\n"
-		       "  b.service              1     50 ms     50 ms   direct reclaim 100 %\n"
-		       "task ");
-	print(true);
-	text_has(text, "\"reclaimed_from\":[{\"memcg\":\"/s/a.service\",\"pages\":31},"
-		       "{\"memcg\":\"/s/b.service\",\"pages\":30},"
-		       "{\"memcg\":\"/s/c.service\",\"pages\":29}]}");
+	shows("\nwho                 stalls     total       max   stalls by main cause   "
+	      "reclaimed from\n"
+	      "  a.service              5    100 ms     60 ms   compaction 60 %     "
+	      "   itself, b.service\n"
+	      "  b.service              1     50 ms     50 ms   direct reclaim 100 %\n"
+	      "task ");
+	json_shows("\"reclaimed_from\":[{\"memcg\":\"/s/a.service\",\"pages\":31},"
+		   "{\"memcg\":\"/s/b.service\",\"pages\":30},"
+		   "{\"memcg\":\"/s/c.service\",\"pages\":29}]}");
 	text_has(text, "\"count\":1,\"total_ns\":50000000}],\"reclaimed_from\":[]}");
 }
 
@@ -477,15 +460,13 @@ UNIT_TEST_WITH(test_sums_of_years, set_up, tear_down)
 	phases_spend(&one.phases, PHASE_COMPACTION, PART_ITSELF, STATE_RUNNING, 6 * year);
 	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 2 * year);
 	count_stall(&one, "a", "", false);
-	print(false);
-	text_has(text, "\n  compaction               189216000000   75\n"
-		       "  outside reclaim          63072000000   25\n");
+	shows("\n  compaction               189216000000   75\n"
+	      "  outside reclaim          63072000000   25\n");
 	one = (struct stall){ .tid = 1, .end = 1ull << 63 };
 	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 1ull << 63);
 	for (int i = 0; i < 3; i++)
 		count_stall(&one, "a", "", false);
-	print(false);
-	text_has(text, "they took 18446744073.7 s together, ");
+	shows("they took 18446744073.7 s together, ");
 	text_has(text, "\n  outside reclaim          18446744073710  100\n");
 	text_has(text, "\n  compaction               189216000000    1\n");
 }
@@ -522,8 +503,7 @@ UNIT_TEST_WITH(test_forty_lines, set_up_with_waits, tear_down)
 	int lines = 0;
 
 	fill_view();
-	print(false);
-	text_has(text, "\nwho (4 of 64) ");
+	shows("\nwho (4 of 64) ");
 	text_has(text, "\ntask (4 of 96) ");
 	text_has(text, "; 28 more\n");
 	for (const char *at = text; (at = strchr(at, '\n')); at++)
@@ -532,8 +512,7 @@ UNIT_TEST_WITH(test_forty_lines, set_up_with_waits, tear_down)
 	text_has(text, "\n\nno shrinker ran\n");
 	assert_in_range(lines - 2, 33, 40);
 	view.form = SUMMARY_FULL;
-	print(false);
-	text_has(text, "\ntask                stalls ");
+	shows("\ntask                stalls ");
 	text_has(text, "\nkernel thread       stalls ");
 	text_has(text, "\n  task96-96 ");
 	text_has(text, "\n  task128-128 ");
@@ -620,34 +599,24 @@ UNIT_TEST_WITH(test_psi, set_up, tear_down)
 	view.ts = 10001 * MS;
 	view.pressure_before = (struct memory_pressure){ true, 1205, 0, 5000000, 700000 };
 	view.pressure_after = (struct memory_pressure){ true, 4010, 3009, 6234567, 700999 };
-	print(false);
 	/* 1,234,567 us of 10 s */
-	text_has(
-		text,
-		"\nno records lost\n"
-		"memory pressure, as the kernel counts it (PSI some): 1.2 s of 10.0 s, 12.3 %\n\n");
+	shows("\nno records lost\n"
+	      "memory pressure, as the kernel counts it (PSI some): 1.2 s of 10.0 s, 12.3 %\n\n");
 	/* Records of other processes are not read, but PSI has them. */
 	view.pids = (const pid_t[]){ 1, 0 };
-	print(false);
-	text_has(
-		text,
-		"\nmemory pressure of the whole machine, as the kernel counts it (PSI some): 1.2 s");
+	shows("\nmemory pressure of the whole machine, as the kernel counts it (PSI some): 1.2 s");
 	view.pids = NULL;
-	print(true);
-	text_has(text, ",\"pressure\":{\"before\":{\"some_avg10\":12.05,\"full_avg10\":0.00,"
-		       "\"some_total_ns\":5000000000,\"full_total_ns\":700000000},"
-		       "\"after\":{\"some_avg10\":40.10,\"full_avg10\":30.09,"
-		       "\"some_total_ns\":6234567000,\"full_total_ns\":700999000}},");
+	json_shows(",\"pressure\":{\"before\":{\"some_avg10\":12.05,\"full_avg10\":0.00,"
+		   "\"some_total_ns\":5000000000,\"full_total_ns\":700000000},"
+		   "\"after\":{\"some_avg10\":40.10,\"full_avg10\":30.09,"
+		   "\"some_total_ns\":6234567000,\"full_total_ns\":700999000}},");
 	view.pressure_after.known = false;
-	print(false);
-	assert_null(strstr(text, "PSI"));
-	print(true);
-	assert_null(strstr(text, "\"pressure\""));
+	lacks(false, "PSI");
+	lacks(true, "\"pressure\"");
 	/* of a capture that somebody made up */
 	view.pressure_after.known = true;
 	view.pressure_after.some = 4999999;
-	print(false);
-	assert_null(strstr(text, "PSI"));
+	lacks(false, "PSI");
 }
 
 /*
@@ -659,8 +628,7 @@ UNIT_TEST_WITH(test_pressure, set_up_with_waits, tear_down)
 	struct stall one = { .tid = 7, .end = 6 * MS };
 
 	view.report = 1500000;
-	print(false);
-	text_has(text, "\nno records lost\nwaits for memory: none\n\nno shrinker ran\n");
+	shows("\nno records lost\nwaits for memory: none\n\nno shrinker ran\n");
 	count_stall(&one, "a", "/a.service", false);
 	wait_of(7, "a", ROLE_REFAULT, 1500000, true);
 	wait_of(8, "b", ROLE_REFAULT, 400000, false);
@@ -670,20 +638,16 @@ UNIT_TEST_WITH(test_pressure, set_up_with_waits, tear_down)
 	view.ts = 10001 * MS;
 	view.pressure_before = (struct memory_pressure){ true, 0, 0, 5000000, 700000 };
 	view.pressure_after = (struct memory_pressure){ true, 0, 0, 5007000, 700000 };
-	print(false);
-	text_has(
-		text,
-		"\nmemory pressure, as the kernel counts it (PSI some): 7.0 ms of 10.0 s, 0.1 %\n"
-		"waits for memory: 5.5 ms in these stalls, 1.0 ms in 2 shorter ones (refault 1.0 ms)\n\n"
-		"who                 stalls     total       max   shorter   stalls by main cause\n"
-		"  a.service              1    6.0 ms    6.0 ms      0 us   several causes 100 %\n"
-		"  b.service              0      0 us      0 us    1.0 ms\n"
-		"\n");
+	shows("\nmemory pressure, as the kernel counts it (PSI some): 7.0 ms of 10.0 s, 0.1 %\n"
+	      "waits for memory: 5.5 ms in these stalls, 1.0 ms in 2 shorter ones (refault 1.0 ms)\n\n"
+	      "who                 stalls     total       max   shorter   stalls by main cause\n"
+	      "  a.service              1    6.0 ms    6.0 ms      0 us   several causes 100 %\n"
+	      "  b.service              0      0 us      0 us    1.0 ms\n"
+	      "\n");
 	view.pressure_after.known = false;
 	wait_of(8, "b", ROLE_MEMORY_HIGH, 2000000, false);
-	print(false);
-	text_has(text, "\nwaits for memory: 5.5 ms in these stalls, 3.0 ms in 3 shorter ones "
-		       "(memory.high 2.0 ms, refault 1.0 ms)\n");
+	shows("\nwaits for memory: 5.5 ms in these stalls, 3.0 ms in 3 shorter ones "
+	      "(memory.high 2.0 ms, refault 1.0 ms)\n");
 }
 
 /* As test_pressure, with 1 wait of 100 us that was in progress; none of the 5 sums is another one's. */
@@ -711,9 +675,8 @@ UNIT_TEST_WITH(test_waits_in_json, set_up_with_waits, tear_down)
 	wait_of(8, "b", ROLE_REFAULT, 600000, false);
 	wait_of(7, "a", ROLE_MEMORY_HIGH, 4000000, true);
 	wait_of(7, "a", ROLE_WAIT, 100000, false);
-	print(true);
-	text_has(text, ",\"memory_waits\":{\"count\":5,\"total_ns\":6600000,\"long_count\":2,"
-		       "\"long_ns\":5500000,\"in_progress\":1,\"reasons\":[");
+	json_shows(",\"memory_waits\":{\"count\":5,\"total_ns\":6600000,\"long_count\":2,"
+		   "\"long_ns\":5500000,\"in_progress\":1,\"reasons\":[");
 	text_has(text, "{\"reason\":\"refault\",\"count\":3,\"total_ns\":2500000,\"long_count\":1,"
 		       "\"long_ns\":1500000}");
 	text_has(strstr(text, "\"background\":{"), none);
@@ -722,10 +685,8 @@ UNIT_TEST_WITH(test_waits_in_json, set_up_with_waits, tear_down)
 	assert_int_equal(count_in(text, of_b), 2);
 	/* They were not recorded. */
 	view.has_waits = false;
-	print(true);
-	assert_null(strstr(text, "memory_waits"));
-	print(false);
-	assert_null(strstr(text, "waits for memory"));
+	lacks(true, "memory_waits");
+	lacks(false, "waits for memory");
 }
 
 /* Before the first record nothing is known of the time. */
@@ -785,11 +746,9 @@ UNIT_TEST_WITH(test_parts, set_up, tear_down)
 	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 140 * MS);
 	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 7000001);
 	count_stall(&one, "a", "", false);
-	print(false);
-	text_has(text,
-		 "\n  direct reclaim                 833   83   shrinker lookup and locks 302, "
-		 "short list scans 201, throttled 120\n"
-		 "  outside reclaim                147   15\n");
+	shows("\n  direct reclaim                 833   83   shrinker lookup and locks 302, "
+	      "short list scans 201, throttled 120\n"
+	      "  outside reclaim                147   15\n");
 	text_has(text, "\n  memcg reclaim                   20    2   reclaim itself 10\n");
 }
 
@@ -803,8 +762,7 @@ UNIT_TEST_WITH(test_not_shown, set_up, tear_down)
 	losses_are("no records lost; 120 shorter stalls are not shown; "
 		   "7 other stalls are not shown");
 	view.report = 10 * MS;
-	print(true);
-	text_has(text, ",\"report_ns\":10000000,\"not_shown\":{\"shorter\":120,\"others\":7},");
+	json_shows(",\"report_ns\":10000000,\"not_shown\":{\"shorter\":120,\"others\":7},");
 }
 
 /* With an argument it prints a summary with each phase, reason and lack, for tests/replay/summary.test. */
