@@ -3,6 +3,7 @@
 #define ALLOCFILT_TEST_FAKE_JOURNALD_H
 
 #include "datagrams.h"
+#include "journal/socket.h"
 #include "test_directory.h"
 #include "unit_test.h"
 
@@ -85,6 +86,15 @@ static inline void fake_parse(struct fake_entry *entry)
 	while (at < entry->length)
 		at = fake_parse_field(entry, at);
 	assert_int_equal(at, entry->length);
+}
+
+/* The entry that would be sent. */
+static inline void fake_read(struct fake_entry *entry, const struct journal_entry *made)
+{
+	memcpy(entry->bytes, made->bytes, made->used);
+	entry->length = made->used;
+	entry->bytes[made->used] = '\0';
+	fake_parse(entry);
 }
 
 /* Receives the next datagram; false if there is none. A descriptor in it is a failure. */

@@ -135,7 +135,7 @@ static bool fake_has(const char *name)
 /* The C library's own calls, as those of the kernel here, do not come to the functions below. */
 static char *fake_get(const char *name)
 {
-	static char text[8192];
+	static char text[1 << 16];
 	FILE *file = fopen(fake_path(name), "r");
 
 	if (!file)

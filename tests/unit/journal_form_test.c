@@ -4,7 +4,6 @@
 #include "allocfilt/journal/notify.h"
 #include "fake_journald.h"
 #include "fake_resolver.h"
-#include "journal/socket.h"
 #include "made_named.h"
 #include "made_view.h"
 #include "unit_test.h"

@@ -3,20 +3,11 @@
 #include <signal.h>
 
 #include "fake_journald.h"
-#include "journal/socket.h"
 #include "unit_test.h"
 
 static struct journal_entry made;
 static struct fake_entry entry;
 static unsigned int nr_sent, nr_dropped;
-
-static void read_entry(void)
-{
-	memcpy(entry.bytes, made.bytes, made.used);
-	entry.length = made.used;
-	entry.bytes[made.used] = '\0';
-	fake_parse(&entry);
-}
 
 static int begin(void **state);
 static int end(void **state);
@@ -48,7 +39,7 @@ TEST(test_any_bytes)
 	journal_entry_text(&made, "B", "\n");
 	journal_entry_text(&made, "C", "a=b\xff");
 	journal_entry_text(&made, "D", "");
-	read_entry();
+	fake_read(&entry, &made);
 	assert_int_equal(entry.nr_fields, 4);
 	assert_int_equal(fake_field(&entry, "A")->length, 255);
 	assert_string_equal(fake_value(&entry, "A"), all);
@@ -70,7 +61,7 @@ TEST(test_long_value)
 	journal_entry_clear(&made);
 	journal_entry_text(&made, "V", value);
 	assert_memory_equal(made.bytes, "V\n\x34\x12\0\0\0\0\0\0xxx", 13);
-	read_entry();
+	fake_read(&entry, &made);
 	assert_int_equal(fake_field(&entry, "V")->length, 0x1234);
 	assert_string_equal(fake_value(&entry, "V"), value);
 }
@@ -88,17 +79,17 @@ TEST(test_full)
 		value[longest] = '\0';
 		journal_entry_clear(&made);
 		journal_entry_text(&made, "NAME", value);
-		read_entry();
+		fake_read(&entry, &made);
 		assert_string_equal(fake_value(&entry, "NAME"), value);
 		value[longest] = 'x';
 		journal_entry_clear(&made);
 		journal_entry_text(&made, "NAME", value);
-		read_entry();
+		fake_read(&entry, &made);
 		assert_int_equal(fake_field(&entry, "NAME")->length, longest);
 		assert_string_equal(fake_value(&entry, "NAME") + longest - strlen(JOURNAL_CUT),
 				    JOURNAL_CUT);
 		journal_entry_text(&made, "OTHER", "value that has no room");
-		read_entry();
+		fake_read(&entry, &made);
 		assert_int_equal(entry.nr_fields, 1);
 	}
 }
@@ -117,7 +108,7 @@ TEST(test_cut_character)
 		journal_entry_text(&made, "V", value + 4);
 		journal_entry_clear(&made);
 		journal_entry_text(&made, &"NAME"[4 - length], value);
-		read_entry();
+		fake_read(&entry, &made);
 		text = entry.fields[0].value;
 		assert_int_equal((strlen(text) - strlen(JOURNAL_CUT)) % 4, 0);
 		assert_in_range(strlen(text), JOURNAL_ENTRY_MAX - 20, JOURNAL_ENTRY_MAX);
@@ -135,14 +126,14 @@ TEST(test_fields_of_another)
 	journal_entry_text(&made, "A", "1");
 	journal_entry_text(&more, "B", "2\n");
 	journal_entry_fields(&made, &more);
-	read_entry();
+	fake_read(&entry, &made);
 	assert_int_equal(entry.nr_fields, 2);
 	assert_string_equal(fake_value(&entry, "B"), "2\n");
 	journal_entry_clear(&more);
 	journal_entry_text(&more, "C", value);
 	journal_entry_fields(&made, &more);
 	journal_entry_fields(&made, &more);
-	read_entry();
+	fake_read(&entry, &made);
 	assert_int_equal(entry.nr_fields, 3);
 }
 

@@ -160,10 +160,7 @@ static void read_fields(void)
 {
 	journal_entry_clear(&made);
 	journal_stall_fields(&made, &named);
-	memcpy(entry.bytes, made.bytes, made.used);
-	entry.length = made.used;
-	entry.bytes[made.used] = '\0';
-	fake_parse(&entry);
+	fake_read(&entry, &made);
 }
 
 TEST(test_fields)
@@ -338,9 +335,7 @@ TEST(test_longest)
 	named.resolver = &longest;
 	journal_stall_fields(&made, &named);
 	assert_in_range(made.used, JOURNAL_STACK_MAX, JOURNAL_FIELDS_MAX);
-	memcpy(entry.bytes, made.bytes, made.used);
-	entry.length = made.used;
-	fake_parse(&entry);
+	fake_read(&entry, &made);
 	assert_string_equal(fake_value(&entry, "OBJECT_SYSTEMD_USER_UNIT"), path + 16);
 	assert_non_null(strstr(fake_value(&entry, "ALLOCFILT_HAD_CPU"),
 			       "2 others 40000000000.000 ms, not recorded 20000000000.000 ms"));

@@ -14,6 +14,7 @@
 
 /* More calls than any session makes; a loop over all of them has to end before. */
 #define CALLS_MAX 5000
+#define UNDO	  "../run/undo"
 
 /*
  * Every call has its turn in `make check`; in check-unit, and with the sanitizers, which make it ten times
@@ -151,6 +152,22 @@ static void grow_after_a_minute(void)
 	session_grow_buffer(session);
 }
 
+static void start_tracing(void)
+{
+	start();
+	assert_int_equal(session_on(session, &failure), 0);
+}
+
+/* All settings were looked at after so many looks. */
+static void nobody_changes(void)
+{
+	char what[256];
+
+	for (int look = 0; look < 100; look++)
+		if (session_taken(session, what, sizeof(what)))
+			fail_msg("%s", what);
+}
+
 static void end(void)
 {
 	assert_int_equal(session_end(session, &failure), 0);
@@ -190,6 +207,7 @@ static int restore(void)
 	return session_restore(fake.run_dir, fake.dir, &failure);
 }
 
+/* Also where the tracing directory is gone. */
 static bool undo_exists(void)
 {
 	char path[PATH_MAX];
@@ -765,8 +783,7 @@ AT_TOP(test_killed_while_memory_is_short)
 
 AT_TOP(test_what_others_change_stays)
 {
-	start();
-	assert_int_equal(session_on(session, &failure), 0);
+	start_tracing();
 	fake_put("trace_clock", "local [global] mono\n");
 	fake_put("set_ftrace_filter", "vfs_read\n");
 	fake_put("tracing_on", "0\n");
@@ -905,25 +922,11 @@ BOTH(test_refused_probe)
 	end_as_found();
 }
 
-static const char *undo_text(void)
-{
-	static char text[65536];
-	char path[PATH_MAX];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/undo", fake.run_dir);
-	file = fopen(path, "r");
-	assert_non_null(file);
-	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-	fclose(file);
-	return text;
-}
-
 /* Noted and made before the instance, in which they are busy; and gone after it. */
 IN_INSTANCE(test_probes_of_waits)
 {
 	char expected[512];
-	const char *instance;
+	const char *noted, *instance;
 
 	start();
 	snprintf(expected, sizeof(expected), "p:others/probe do_unlinkat\n%s\n%s\n%s\n",
@@ -932,10 +935,11 @@ IN_INSTANCE(test_probes_of_waits)
 	assert_string_equal(fake_get("dynamic_events"), expected);
 	assert_value("events/allocfilt/memory_wait_begin/enable", "0");
 	assert_value(FAKE_INSTANCE "/events/allocfilt/memory_wait_begin/enable", "1");
-	instance = strstr(undo_text(), FAKE_INSTANCE);
+	noted = fake_get(UNDO);
+	instance = strstr(noted, FAKE_INSTANCE);
 	assert_non_null(instance);
-	assert_true(strstr(undo_text(), FAKE_PROBES "/memory_wait_begin") < instance);
-	assert_true(strstr(undo_text(), FAKE_PROBES "/memory_wait_end") < instance);
+	assert_true(strstr(noted, FAKE_PROBES "/memory_wait_begin") < instance);
+	assert_true(strstr(noted, FAKE_PROBES "/memory_wait_end") < instance);
 	end_as_found();
 }
 
@@ -994,8 +998,7 @@ IN_INSTANCE(test_removed_probes)
 	const char *said;
 	char what[256];
 
-	start();
-	assert_int_equal(session_on(session, &failure), 0);
+	start_tracing();
 	fake_remove_tree(fake_path(FAKE_PROBES));
 	fake_remove_tree(fake_path(FAKE_INSTANCE "/" FAKE_PROBES));
 	fake_put("dynamic_events", "p:others/probe do_unlinkat\n");
@@ -1127,8 +1130,7 @@ AT_TOP(test_taken_away)
 	};
 	char what[128];
 
-	start();
-	assert_int_equal(session_on(session, &failure), 0);
+	start_tracing();
 	for (size_t i = 0; i < COUNT(changes); i++) {
 		assert_false(session_taken(session, what, sizeof(what)));
 		fake_put(changes[i][0], changes[i][1]);
@@ -1162,11 +1164,9 @@ BOTH(test_changed_during_the_run)
 	};
 	char what[256];
 
-	start();
-	assert_int_equal(session_on(session, &failure), 0);
+	start_tracing();
 	session_set_buffer_percent(session, 0);
-	for (int look = 0; look < 100; look++)
-		assert_false(session_taken(session, what, sizeof(what)));
+	nobody_changes();
 	for (size_t i = 0; i < COUNT(changes); i++) {
 		bool shared = strstr(changes[i][0], "graph");
 		char path[PATH_MAX], *ours;
@@ -1186,9 +1186,7 @@ BOTH(test_changed_during_the_run)
 		assert_ptr_equal(strstr(what, path), what);
 		fake_put(path, ours);
 		free(ours);
-		for (int look = 0; look < 30; look++)
-			if (session_taken(session, what, sizeof(what)))
-				fail_msg("%s", what);
+		nobody_changes();
 	}
 	end();
 }
@@ -1201,19 +1199,15 @@ AT_TOP(test_changed_by_the_kernel)
 
 	snprintf(own, sizeof(own), "%d\n", getpid());
 	request.pids = pids;
-	start();
-	assert_int_equal(session_on(session, &failure), 0);
+	start_tracing();
 	fake_put("set_ftrace_filter", "try_to_free_pages\n");
-	for (int look = 0; look < 30; look++)
-		if (session_taken(session, what, sizeof(what)))
-			fail_msg("%s", what);
+	nobody_changes();
 	fake_put("set_event_pid", "4711\n");
 	for (int look = 0; !session_taken(session, what, sizeof(what)); look++)
 		assert_in_range(look, 0, 30);
 	assert_ptr_equal(strstr(what, "set_event_pid"), what);
 	fake_put("set_event_pid", own);
-	for (int look = 0; look < 30; look++)
-		assert_false(session_taken(session, what, sizeof(what)));
+	nobody_changes();
 	end();
 }
 
@@ -1222,8 +1216,7 @@ IN_INSTANCE(test_other_sub_buffers)
 {
 	char what[128];
 
-	start();
-	assert_int_equal(session_on(session, &failure), 0);
+	start_tracing();
 	assert_false(session_taken(session, what, sizeof(what)));
 	fake_put(FAKE_INSTANCE "/buffer_subbuf_size_kb", "64\n");
 	assert_true(session_taken(session, what, sizeof(what)));
@@ -1243,8 +1236,7 @@ AT_TOP(test_busy_tracer_at_start)
 /* Off, without events, and all else kept until the tracer can go. */
 AT_TOP(test_busy_tracer_at_the_end)
 {
-	start();
-	assert_int_equal(session_on(session, &failure), 0);
+	start_tracing();
 	fake.tracer_busy = true;
 	assert_int_equal(session_end(session, &failure), -EBUSY);
 	assert_int_equal(failure.status, EXIT_STATUS_NOT_RESTORED);
