@@ -3,6 +3,7 @@
 
 #include "allocfilt/account/account.h"
 #include "fake_resolver.h"
+#include "made_named.h"
 #include "unit_test.h"
 
 static struct account *account;
@@ -129,16 +130,11 @@ static void read_and_show(void)
 #define PLAIN_SITE(count, requested, allocated)                                                    \
 	"{ call_site: [ffffffff81000010] f+0x1/0x2 } hitcount: " #count "  bytes_req: " #requested \
 	"  bytes_alloc: " #allocated "\n"
-#define THREAD	65536	 /* CLONE_THREAD */
-#define PROCESS 18874368 /* as the shell forks, CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID */
+/* CLONE_THREAD is 65536; 18874368 are the flags of a shell's fork. */
+_Static_assert(CLONE_THREAD == 65536 && (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID) == 18874368,
+	       "");
 
 #define TEST(test) UNIT_TEST_WITH(test, set_up, tear_down)
-
-TEST(test_flags)
-{
-	assert_int_equal(CLONE_THREAD, THREAD);
-	assert_int_equal(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID, PROCESS);
-}
 
 /* 100 has a child, that has one, too; a thread, and the thread has a child. */
 TEST(test_processes_of_tasks)
@@ -510,14 +506,14 @@ TEST(test_stale)
 
 static void stall(int tid, int pid, uint64_t ns, enum owner_kind kind, bool background)
 {
-	const struct stall one = { .key.kind = kind, .tid = tid, .start = 1000, .end = 1000 + ns };
-	const struct task_info info = { .tid = tid, .pid = pid };
-	const struct named_stall named = { .stall = &one,
-					   .name = "t",
-					   .task_info = &info,
-					   .background = background };
+	struct made_named made;
 
-	account_stall(account, &named);
+	make_named(&made,
+		   &(struct stall){ .key.kind = kind, .tid = tid, .start = 1000, .end = 1000 + ns },
+		   "t", "")
+		->background = background;
+	made.info.pid = pid;
+	account_stall(account, &made.named);
 }
 
 TEST(test_stalls)

@@ -189,6 +189,8 @@ TEST(test_json)
 
 TEST(test_folded)
 {
+	assert_string_equal(account_form_names()[2], "folded");
+	assert_null(account_form_names()[3]);
 	options.sort = SORT_WASTED;
 	/* g wastes nothing; a semicolon would end a frame */
 	assert_string_equal(shown("folded"),

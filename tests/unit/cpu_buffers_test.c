@@ -87,6 +87,12 @@ RUN(test_sparse_numbers_in_order)
 
 RUN(test_no_cpu)
 {
+	int *cpus = NULL;
+
+	assert_int_equal(cpu_directories(test_directory, &cpus), -ENOENT);
+	make_test_folders("per_cpu/x");
+	assert_int_equal(cpu_directories(test_directory, &cpus), 0);
+	assert_null(cpus);
 	make_test_folders("per_cpu/cpu0/x");
 	assert_int_equal(open_buffers(), -ENOENT);
 	assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);

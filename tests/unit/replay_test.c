@@ -402,6 +402,25 @@ UNIT_TEST(test_edges_of_intervals)
 	}
 }
 
+/* A stop ends it between two rounds, with a summary of what was read, and stays pending; a full disk is told. */
+UNIT_TEST(test_early_end)
+{
+	rlim_t limit;
+	int all;
+
+	assert_int_equal(replay("allocfilt -s " HAND_MADE " -t 134"), 0);
+	all = count_lines("*/\n");
+	kill(getpid(), SIGUSR1);
+	kill(getpid(), SIGTERM);
+	assert_int_equal(replay("allocfilt -s " HAND_MADE " -t 134"), 0);
+	assert_in_range(count_lines("*/\n"), 1, all - 1);
+	assert_int_equal(signals_next(signals), SIGTERM);
+	limit = set_soft_limit(RLIMIT_FSIZE, 1 << 10);
+	assert_int_equal(replay("allocfilt -s " HAND_MADE " -t 134"), -EFBIG);
+	set_soft_limit(RLIMIT_FSIZE, limit);
+	assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
+}
+
 /* No metrics of a process, and no file that only the configuration file names. */
 UNIT_TEST(test_metrics)
 {
