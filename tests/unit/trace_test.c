@@ -136,42 +136,71 @@ __attribute__((format(printf, 2, 3))) static void check_exit(const struct record
 
 #define TEST(test) UNIT_TEST_WITH(test, set_up, tear_down)
 
-/* Seven digits in all and eight columns with the point; cut, not rounded; a mark is for more. */
-TEST(test_durations)
+/*
+ * A duration has seven digits in all, and eight columns with the point; it is cut, not rounded; a mark is
+ * for more. From a depth of FTRACE_RETFUNC_DEPTH on the kernel does not look whether it knows the entry.
+ */
+TEST(test_lines_of_windows)
 {
 	static const struct {
-		uint64_t duration;
+		enum { DURATION, TIME, DEPTH, CPU } varied;
+		uint64_t value;
 		const char *column;
 	} cases[] = {
-		{ 0, "  0.000 us    " },
-		{ 123, "  0.123 us    " },
-		{ 1234, "  1.234 us    " },
-		{ 10 * US, "  10.000 us   " },
-		{ 10 * US + 1, "+ 10.001 us   " },
-		{ 100 * US, "+ 100.000 us  " },
-		{ 100 * US + 1, "! 100.001 us  " },
-		{ MS, "! 1000.000 us " },
-		{ MS + 1, "# 1000.001 us " },
-		{ 10 * MS, "# 10000.00 us " },
-		{ 10 * MS + 1, "* 10000.00 us " },
-		{ 12345678, "* 12345.67 us " },
-		{ 99999999, "* 99999.99 us " },
-		{ 100 * MS, "* 100000.0 us " },
-		{ 100 * MS + 1, "@ 100000.0 us " },
-		{ 999999999, "@ 999999.9 us " },
-		{ S, "@ 1000000 us  " },
-		{ S + 1, "$ 1000000 us  " },
-		{ 9999999999, "$ 9999999 us  " },
-		{ 12345678901, "$ 12345678 us " },
-		{ 3600 * S, "$ 3600000000 us " },
+		{ DURATION, 0, "  0.000 us    " },
+		{ DURATION, 123, "  0.123 us    " },
+		{ DURATION, 1234, "  1.234 us    " },
+		{ DURATION, 10 * US, "  10.000 us   " },
+		{ DURATION, 10 * US + 1, "+ 10.001 us   " },
+		{ DURATION, 100 * US, "+ 100.000 us  " },
+		{ DURATION, 100 * US + 1, "! 100.001 us  " },
+		{ DURATION, MS, "! 1000.000 us " },
+		{ DURATION, MS + 1, "# 1000.001 us " },
+		{ DURATION, 10 * MS, "# 10000.00 us " },
+		{ DURATION, 10 * MS + 1, "* 10000.00 us " },
+		{ DURATION, 12345678, "* 12345.67 us " },
+		{ DURATION, 99999999, "* 99999.99 us " },
+		{ DURATION, 100 * MS, "* 100000.0 us " },
+		{ DURATION, 100 * MS + 1, "@ 100000.0 us " },
+		{ DURATION, 999999999, "@ 999999.9 us " },
+		{ DURATION, S, "@ 1000000 us  " },
+		{ DURATION, S + 1, "$ 1000000 us  " },
+		{ DURATION, 9999999999, "$ 9999999 us  " },
+		{ DURATION, 12345678901, "$ 12345678 us " },
+		{ DURATION, 3600 * S, "$ 3600000000 us " },
+		{ TIME, 0, "    0.000000" },
+		{ TIME, 999, "    0.000000" },
+		{ TIME, 1999, "    0.000001" },
+		{ TIME, S - 1, "    0.999999" },
+		{ TIME, 99999 * S + 5 * US, "99999.000005" },
+		{ TIME, 1234567 * S, "1234567.000000" },
+		{ DEPTH, 1 },
+		{ DEPTH, 7 },
+		{ DEPTH, 49 },
+		{ DEPTH, 50 },
+		{ DEPTH, 51 },
+		{ CPU, 7 },
+		{ CPU, 128 },
 	};
 
+	source.cpus = made_cpus(129);
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct record exit = exit_of(S, cases[i].duration, 0);
+		uint64_t value = cases[i].value;
+		struct record exit = exit_of(S, 5 * US, 0);
 
-		check_exit(&exit,
-			   "    1.000000 |   1)     sh-209     | %s|  } /* compact_zone */\n",
-			   cases[i].column);
+		if (cases[i].varied == DURATION)
+			exit.window.rettime = exit.window.calltime + value;
+		else if (cases[i].varied == TIME)
+			exit.ts = value;
+		else if (cases[i].varied == DEPTH)
+			exit.window.depth = (int)value;
+		else
+			exit.cpu = (int)value;
+		check_exit(&exit, "%s |   %3d)     sh-209     | %s|  %*s%s\n",
+			   cases[i].varied == TIME ? cases[i].column : "    1.000000", exit.cpu,
+			   cases[i].varied == DURATION ? cases[i].column : "  5.000 us    ",
+			   2 * exit.window.depth, "",
+			   exit.window.depth < 50 ? "} /* compact_zone */" : "}");
 	}
 }
 
@@ -213,30 +242,6 @@ TEST(test_tasks)
 	}
 }
 
-TEST(test_indentation_by_depth)
-{
-	static const struct {
-		int depth;
-		int blanks;
-		const char *rest;
-	} cases[] = {
-		{ 0, 0, "} /* compact_zone */" },
-		{ 1, 2, "} /* compact_zone */" },
-		{ 7, 14, "} /* compact_zone */" },
-		{ 49, 98, "} /* compact_zone */" },
-		/* from FTRACE_RETFUNC_DEPTH on the kernel does not look whether it knows the entry */
-		{ 50, 100, "}" },
-		{ 51, 102, "}" },
-	};
-
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct record exit = exit_of(S, 5 * US, cases[i].depth);
-
-		check_exit(&exit, "    1.000000 |   1)     sh-209     |   5.000 us    |  %*s%s\n",
-			   cases[i].blanks, "", cases[i].rest);
-	}
-}
-
 TEST(test_indentation_of_events)
 {
 	static const struct {
@@ -257,44 +262,6 @@ TEST(test_indentation_of_events)
 		snprintf(expected, sizeof(expected), "|  %*s/* event: ts=42 */\n", cases[i].blanks,
 			 "");
 		assert_non_null(strstr(pair_lines(&begin, &begin), expected));
-	}
-}
-
-TEST(test_times)
-{
-	static const struct {
-		uint64_t ts;
-		const char *text;
-	} cases[] = {
-		{ 0, "    0.000000" },
-		{ 999, "    0.000000" },
-		{ 1999, "    0.000001" },
-		{ S - 1, "    0.999999" },
-		{ 99999 * S + 5 * US, "99999.000005" },
-		{ 1234567 * S, "1234567.000000" },
-	};
-
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct record exit = exit_of(cases[i].ts, 5 * US, 0);
-
-		check_exit(&exit,
-			   "%s |   1)     sh-209     |   5.000 us    |  } /* compact_zone */\n",
-			   cases[i].text);
-	}
-}
-
-TEST(test_cpu_column)
-{
-	static const int cpus[] = { 7, 128 };
-	struct record exit = exit_of(S, 5 * US, 0);
-
-	source.cpus = made_cpus(129);
-	for (size_t i = 0; i < COUNT(cpus); i++) {
-		exit.cpu = cpus[i];
-		check_exit(&exit,
-			   "    1.000000 |   %3d)     sh-209     |   5.000 us    |  "
-			   "} /* compact_zone */\n",
-			   cpus[i]);
 	}
 }
 
