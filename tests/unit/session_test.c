@@ -843,6 +843,14 @@ ALONE(test_in_use)
 /* A histogram of others has its event in set_event, and leaves no record; another trigger may. */
 AT_TOP(test_triggers_of_others)
 {
+	/* One needs the clock, one the buffer; one event is on. */
+	static const char *const in_use[][2] = {
+		{ "hist:keys=ptr:ts=common_timestamp [active]\n", "0*\n" },
+		{ "hist:keys=ptr:m=bytes_req:onmax($m).snapshot() [active]\n", "0*\n" },
+		{ "hist:keys=call_site [active]\nsnapshot:unlimited\n", "0*\n" },
+		{ "hist:keys=call_site [active]\n", "1*\n" },
+	};
+
 	fake_put("set_event", "kmem:kmalloc\n");
 	fake_put("events/kmem/kmalloc/enable", "0*\n");
 	fake_put("events/kmem/kmalloc/trigger", "hist:keys=call_site [active]\n");
@@ -854,19 +862,12 @@ AT_TOP(test_triggers_of_others)
 	assert_int_equal(run(), -EBUSY);
 	assert_non_null(strstr(failure.text, "have histograms"));
 	request.pids = NULL;
-	/* One needs the clock, one the buffer. */
-	fake_put("events/kmem/kmalloc/trigger", "hist:keys=ptr:ts=common_timestamp [active]\n");
-	assert_int_equal(run(), -EBUSY);
-	fake_put("events/kmem/kmalloc/trigger",
-		 "hist:keys=ptr:m=bytes_req:onmax($m).snapshot() [active]\n");
-	assert_int_equal(run(), -EBUSY);
-	fake_put("events/kmem/kmalloc/trigger",
-		 "hist:keys=call_site [active]\nsnapshot:unlimited\n");
-	assert_int_equal(run(), -EBUSY);
-	assert_non_null(strstr(failure.text, "set_event is kmem:kmalloc"));
-	fake_put("events/kmem/kmalloc/trigger", "hist:keys=call_site [active]\n");
-	fake_put("events/kmem/kmalloc/enable", "1*\n");
-	assert_int_equal(run(), -EBUSY);
+	for (size_t i = 0; i < COUNT(in_use); i++) {
+		fake_put("events/kmem/kmalloc/trigger", in_use[i][0]);
+		fake_put("events/kmem/kmalloc/enable", in_use[i][1]);
+		assert_int_equal(run(), -EBUSY);
+		assert_non_null(strstr(failure.text, "set_event is kmem:kmalloc"));
+	}
 }
 
 AT_TOP(test_unused_snapshot)
