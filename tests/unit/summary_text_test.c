@@ -339,7 +339,28 @@ static const struct task_info *in_unit(void *context, int tid, uint64_t ts)
 	return tid == 5 ? &unit : &root;
 }
 
-/* By hand, of 200 ms: 90, 50, 33 and 20 ms; 7 ms are not recorded, and the third has no room. */
+/* A stall of 200 ms that waits for a CPU all the time. */
+static void wait_for_cpu(const struct stall_slice *runners, size_t count)
+{
+	struct stall one = { .tid = 1,
+			     .end = 200 * MS,
+			     .off_cpu = true,
+			     .runners = runners,
+			     .nr_runners = count };
+
+	view.has_sched = true;
+	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 200 * MS);
+	summary_reset(view.summary);
+	resolver.task_info = in_unit;
+	count_stall(&one, "t", "", false);
+	resolver.task_info = NULL;
+	print(false);
+}
+
+/*
+ * By hand, of 200 ms: 90, 50, 33 and 20 ms; 7 ms are not recorded, and the third has no room. The unit that
+ * had the CPU for half of the time is the culprit.
+ */
 UNIT_TEST_WITH(test_had_cpu, set_up, tear_down)
 {
 	struct stall_slice runners[] = {
@@ -348,40 +369,17 @@ UNIT_TEST_WITH(test_had_cpu, set_up, tear_down)
 		{ .tid = 0, .ns = 33 * MS, .name = "swapper/1" },
 		{ .tid = 7, .ns = 20 * MS, .name = "b" },
 	};
-	struct stall one = { .tid = 1,
-			     .end = 200 * MS,
-			     .off_cpu = true,
-			     .runners = runners,
-			     .nr_runners = COUNT(runners) };
 
-	view.has_sched = true;
-	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 200 * MS);
-	resolver.task_info = in_unit;
-	count_stall(&one, "t", "", false);
-	resolver.task_info = NULL;
-	shows("\n  waiting for a CPU              200  100   had it: a\\x1b in batch.service "
-	      "45 %, kworker/u8 25 %, not recorded 4 %\n");
-}
-
-/* The unit that had the CPU for half of the time is the culprit. */
-UNIT_TEST_WITH(test_caused_by, set_up, tear_down)
-{
-	for (uint64_t ms = 99; ms <= 100; ms++) {
-		struct stall_slice runner = { .tid = 5, .ns = ms * MS, .name = "a" };
-		struct stall one = { .tid = 1,
-				     .end = 200 * MS,
-				     .off_cpu = true,
-				     .runners = &runner,
-				     .nr_runners = 1 };
-
-		phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 200 * MS);
-		summary_reset(view.summary);
-		resolver.task_info = in_unit;
-		count_stall(&one, "t", "", false);
-		resolver.task_info = NULL;
-		shows(ms < 100 ? "\nnext: (100 %) Other tasks had the CPUs" :
-				 "\nnext: (100 %, caused by batch.service) Other tasks had");
-	}
+	wait_for_cpu(runners, COUNT(runners));
+	text_has(text,
+		 "\n  waiting for a CPU              200  100   had it: a\\x1b in batch.service "
+		 "45 %, kworker/u8 25 %, not recorded 4 %\n");
+	runners[0].ns = 99 * MS;
+	wait_for_cpu(runners, 1);
+	text_has(text, "\nnext: (100 %) Other tasks had the CPUs");
+	runners[0].ns = 100 * MS;
+	wait_for_cpu(runners, 1);
+	text_has(text, "\nnext: (100 %, caused by batch.service) Other tasks had");
 }
 
 /* Whether memory was short in the machine or in cgroups, with that line alone. */
