@@ -34,6 +34,32 @@ ended()
 	fi
 }
 
+# yes NAME STATUS_OF_A_CONDITION [WORDS]
+yes()
+{
+	if [ "$2" = 0 ]; then pass "$1"; else fail "$1" "${3:-}"; fi
+}
+
+# lines DIR: sets $read to the lines of data, and $status
+lines()
+{
+	read=$({
+		allocfilt -q --summary=none -s "$1" 2>/tmp/lines.err
+		echo $? >/tmp/lines.status
+	} | wc -l)
+	status=$(cat /tmp/lines.status)
+}
+
+# whole DIR: as many records as the kernel says that were read. What a busy machine lost is no fault of
+# ours.
+whole()
+{
+	allocfilt --verify="$1" >/tmp/verify 2>/dev/null
+	grep -q '^read cpu0 [1-9]' "$1/capture" &&
+		tail -n 1 /tmp/verify | sed -E 's/[0-9]+ (lost records?|loss(es)? of an unknown number of records)(, )?//g' |
+		grep -qE ': clean: |: not clean: $'
+}
+
 pressure_of_all_sorts()
 {
 	pressure_start files cgroup spawn memory
