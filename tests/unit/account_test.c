@@ -376,15 +376,14 @@ TEST(test_events_of_a_node)
 
 TEST(test_dropped)
 {
+	static const enum histogram_id ids[] = {
+		HISTOGRAM_FORKS, HISTOGRAM_EXITS,     HISTOGRAM_KMALLOC, HISTOGRAM_CACHE,
+		HISTOGRAM_PAGES, HISTOGRAM_FALLBACKS, HISTOGRAM_REFILLS, HISTOGRAM_DRAINS,
+	};
+
 	begin(NULL);
-	put(HISTOGRAM_FORKS, "", 1);
-	put(HISTOGRAM_EXITS, "", 2);
-	put(HISTOGRAM_KMALLOC, "", 4);
-	put(HISTOGRAM_CACHE, "", 8);
-	put(HISTOGRAM_PAGES, "", 16);
-	put(HISTOGRAM_FALLBACKS, "", 32);
-	put(HISTOGRAM_REFILLS, "", 64);
-	put(HISTOGRAM_DRAINS, "", 128);
+	for (size_t i = 0; i < COUNT(ids); i++)
+		put(ids[i], "", 1u << i);
 	read_and_show();
 	assert_int_equal(tables.dropped.tasks, 3);
 	assert_int_equal(tables.dropped.sites, 12);

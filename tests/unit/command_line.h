@@ -64,7 +64,7 @@ static inline void note_value(const struct key *key, const void *field)
 		note("%s", *(const char *const *)field);
 }
 
-/* What the command line or the file set, in the order of the keys: "threshold=134000 pid=12,34". */
+/* Returns the settings of the command line or the file, in the order of the keys: "threshold=134000 pid=12,34". */
 static inline const char *options_text(const struct options *options)
 {
 	static const char *const tasks[] = { "",      "account",      "diff",	 "restore",

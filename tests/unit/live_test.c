@@ -9,7 +9,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -229,6 +228,7 @@ __attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
 	capture_stderr();
 	if (messages)
 		dup2(messages, STDERR_FILENO);
+	log_set_level(messages ? LOG_LEVEL_ERROR : LOG_LEVEL_NOTICE);
 	ret = run_live(&context);
 	errors = captured();
 	command_status = -1;
@@ -248,7 +248,7 @@ __attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
 		assert_as_found();                                                                 \
 	} while (0)
 
-/* What the last run printed; free() it. */
+/* Returns the output of the last run; free() it. */
 static char *printed(void)
 {
 	char *text;
@@ -759,80 +759,57 @@ RUN(test_signal)
 	assert_data_recorded();
 }
 
-/* Makes the output a full pipe that is read only after half a minute; returns the reader. */
-static pid_t output_blocks(void)
+/* Returns a full pipe that nobody reads, though it has a reader. */
+static int output_blocks(void)
 {
+	static int fds[2] = { -1, -1 };
 	char bytes[PIPE_BUF] = { 0 };
-	int fds[2];
-	pid_t reader;
 
+	close(fds[0]); /* of the run before */
 	assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
 	while (write(fds[1], bytes, sizeof(bytes)) > 0)
 		;
-	fcntl(fds[0], F_SETFL, 0);
 	fcntl(fds[1], F_SETFL, 0);
-	reader = _Fork();
-	if (!reader) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		close(fds[1]);
-		sleep(300);
-		while (read(fds[0], bytes, sizeof(bytes)) > 0)
-			;
-		_exit(0);
-	}
-	close(fds[0]);
-	output = fds[1];
-	return reader;
+	return fds[1];
 }
 
 /*
  * Nobody reads the output: tracing is restored all the same, when -d ends during the wait for room
- * (data is read after 110 ms), before it, and after a signal before it.
+ * (data is read after 110 ms), before it, and after a signal before it. Nobody reads stderr: the summary so
+ * far, of a SIGUSR1 that comes with the signal that ends the run, or that waits for its reader when COMMAND
+ * ends, holds the run no longer than the output does.
  */
-RUN(test_end_while_the_output_blocks)
+RUN(test_end_while_nobody_reads)
 {
-	static const char *const options[] = { "-t134 -d300ms", "-t134 -d1ms", "-t134" };
+	static const struct {
+		const char *options;
+		int signals[2];
+		bool is_stderr;
+	} cases[] = {
+		{ "-t134 -d300ms" },
+		{ "-t134 -d1ms" },
+		{ "-t134", { SIGINT } },
+		{ "-t134", { SIGUSR1, SIGINT }, true },
+		{ "-t134 -- sleep 0.1", { 0 }, true },
+	};
 
-	for (size_t i = 0; i < COUNT(options); i++) {
-		pid_t reader = output_blocks();
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		int full = output_blocks();
 
-		if (!strstr(options[i], "-d"))
-			kill(getpid(), SIGINT);
+		output = cases[i].is_stderr ? 0 : full;
+		messages = cases[i].is_stderr ? full : 0;
+		hooks.tracing = strstr(cases[i].options, "--") ? ask_for_summary : NULL;
+		for (int j = 0; j < 2 && cases[i].signals[j]; j++)
+			kill(getpid(), cases[i].signals[j]);
 		failure = (struct failure){ 0 };
-		assert_int_equal(run("%s", options[i]), -ETIMEDOUT);
-		text_has(failure.text, "not read");
+		if (cases[i].is_stderr)
+			alarm(60); /* a stop, too; -d has the same timer */
+		assert_int_equal(run("%s", cases[i].options), cases[i].is_stderr ? 0 : -ETIMEDOUT);
+		assert_int_equal(alarm(0) > 0, cases[i].is_stderr);
+		assert_int_equal(!strstr(failure.text, "not read"), cases[i].is_stderr);
 		assert_as_found();
-		kill(reader, SIGKILL);
-		waitpid(reader, NULL, 0);
-	}
-}
-
-/*
- * Nobody reads stderr: the summary so far, of a SIGUSR1 that comes with the signal that ends the
- * run, or that waits for its reader when COMMAND ends, holds the run no longer than the output
- * does.
- */
-RUN(test_end_while_stderr_blocks)
-{
-	static const char *const options[] = { "-t134", "-t134 -- sleep 0.1" };
-
-	for (size_t i = 0; i < COUNT(options); i++) {
-		pid_t reader = output_blocks();
-
-		messages = output;
-		output = 0;
-		alarm(20); /* a stop, too */
-		if (i) {
-			hooks.tracing = ask_for_summary;
-		} else {
-			kill(getpid(), SIGUSR1);
-			kill(getpid(), SIGINT);
-		}
-		runs("%s", options[i]);
-		assert_true(alarm(0) > 0);
-		close(messages);
-		kill(reader, SIGKILL);
-		waitpid(reader, NULL, 0);
+		if (cases[i].is_stderr)
+			close(full);
 	}
 }
 

@@ -128,7 +128,7 @@ UNIT_TEST(test_list_limit)
 	options_free(&options);
 }
 
-/* What the text of the failure has to contain, separated by '|'; more in tests/cli/options.test. */
+/* Parts of the text of the failure are separated by '|'; there are more in tests/cli/options.test. */
 UNIT_TEST(test_refused)
 {
 	static const char *const cases[][2] = {

@@ -175,7 +175,7 @@ RUN(test_end_after_a_reload)
 	assert_int_equal(traced, 2);
 }
 
-/* What the service manager hears next, separated by blanks, without the time of a reload. */
+/* The messages that have come to the service manager, without the time of a reload. */
 static void hears(int socket, const char *expected)
 {
 	char text[512], all[512] = "";

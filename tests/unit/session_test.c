@@ -135,7 +135,7 @@ static void start_of_this_process(void)
 	request.pids = NULL;
 }
 
-/* What the start of a session said; valid until the next call. */
+/* Returns the messages of the start; valid until the next call. */
 static const char *start_and_hear(void)
 {
 	log_set_level(LOG_LEVEL_NOTICE);
@@ -640,7 +640,7 @@ AT_TOP(test_no_memory_at_all)
 	end_as_found();
 }
 
-/* What is there costs nothing; "7 (expanded: 1408)" is no buffer of 1408 KiB until somebody writes it. */
+/* A buffer that is there costs nothing; "7 (expanded: 1408)" is no buffer of 1408 KiB until somebody writes it. */
 AT_TOP(test_used_and_unused_buffers)
 {
 	request.buffer = 1408 << 10;

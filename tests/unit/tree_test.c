@@ -132,6 +132,10 @@ UNIT_TEST(test_few_facts)
 UNIT_TEST(test_wrapped)
 {
 #define NAME_20 "0123456789 123456789"
+#define FACTS_20                                                                                   \
+	"   cause: not known\n"                                                                    \
+	"   f, order 1, " NAME_20 "|" NAME_20 "|" NAME_20 "|\n"                                    \
+	"   " NAME_20
 	const struct terminal terminal = { .colour = true };
 	const struct task_info who = { .pid = 10, .process = "p", .cgroup = "/" NAME_20 NAME_20 };
 	const struct stall stall = {
@@ -165,25 +169,15 @@ UNIT_TEST(test_wrapped)
 		end_text(writer),
 		"1.000001 \033[1mé-12\033[0m of p-10 in \033[2m/" NAME_20 NAME_20 "\033[0m, "
 		"\033[1m10.000 ms\033[0m,\n"
-		"   in page fault\n"
-		"   cause: not known\n"
-		"   f, order 1, " NAME_20 "|" NAME_20 "|" NAME_20 "|\n"
-		"   " NAME_20 ",\n"
+		"   in page fault\n" FACTS_20 ",\n"
 		"   from /" NAME_20 NAME_20 NAME_20 NAME_20 "\n"
 		"1.000001 \033[1mé-12\033[0m of p-10 (background), \033[1m10.000 ms\033[0m, "
-		"in page fault\n"
-		"   cause: not known\n"
-		"   f, order 1, " NAME_20 "|" NAME_20 "|" NAME_20 "|\n"
-		"   " NAME_20 ",\n"
+		"in page fault\n" FACTS_20 ",\n"
 		"   from /" NAME_20 NAME_20 NAME_20 NAME_20 "\n"
-		"1.000001 \033[1mé-12\033[0m of p-10 (background), \033[1m10.000 ms\033[0m, in xxxxxxxxxxxxxxxxxxxxxxxxxxx(2)\n"
-		"   cause: not known\n"
-		"   f, order 1, " NAME_20 "|" NAME_20 "|" NAME_20 "|\n"
-		"   " NAME_20 "\n"
-		"1.000001 \033[1mé-12\033[0m of p-10 (background), \033[1m10.000 ms\033[0m,\n   in xxxxxxxxxxxxxxxxxxxxxxxxxxxy(2)\n"
-		"   cause: not known\n"
-		"   f, order 1, " NAME_20 "|" NAME_20 "|" NAME_20 "|\n"
-		"   " NAME_20 "\n");
+		"1.000001 \033[1mé-12\033[0m of p-10 (background), \033[1m10.000 ms\033[0m, in xxxxxxxxxxxxxxxxxxxxxxxxxxx(2)\n" FACTS_20
+		"\n"
+		"1.000001 \033[1mé-12\033[0m of p-10 (background), \033[1m10.000 ms\033[0m,\n   in xxxxxxxxxxxxxxxxxxxxxxxxxxxy(2)\n" FACTS_20
+		"\n");
 }
 
 /* States, most time first, and where the task slept, below each part that they explain. */
