@@ -410,6 +410,10 @@ static void put_round(int round)
 		"{ call_site: [ffffffff81000010] f+0x1/0x2 } hitcount: %d  bytes_req: %d  bytes_alloc: %d\n",
 		10 * round, 100 * round, 160 * round);
 	put(HISTOGRAM_KMALLOC, rows, 0);
+	for (int i = 0; i < 3; i++) {
+		snprintf(rows, sizeof(rows), "{ common_pid: %d } hitcount: %d\n", 7 + i, round);
+		put(HISTOGRAM_FALLBACKS + i, rows, 0);
+	}
 }
 
 /* Also where SIGUSR1 reads in the middle of an interval. */
@@ -435,6 +439,7 @@ TEST(test_intervals_sum_to_the_whole)
 		dropped += tables.dropped.pages;
 		/* 6 took nothing but in the first */
 		assert_int_equal(!!process(6), round == 2);
+		assert_true(process(7) && process(8) && process(9));
 		account_begin_interval(account);
 		show(true, SORT_COUNT);
 		assert_int_equal(tables.nr_sites + tables.nr_processes, 0);

@@ -526,6 +526,9 @@ RUN_IN(test_segment_without_a_descriptor)
 	set_soft_limit(RLIMIT_NOFILE, limit);
 	assert_int_equal(capture_segment(writer), 0);
 	assert_int_equal(capture_begin_segment(writer, true), 0);
+	assert_int_equal(capture_settle_segment(writer, -ENOSPC), -ENOSPC);
+	assert_int_equal(capture_segment(writer), 0);
+	assert_int_equal(capture_begin_segment(writer, true), 0);
 	assert_int_equal(capture_settle_segment(writer, 0), 0);
 	check_mode("new/000001", S_IFDIR, 0700);
 }

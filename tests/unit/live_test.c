@@ -712,7 +712,36 @@ RUN(test_dropped_records)
 {
 	hooks.tracing = drop_records;
 	assert_int_equal(run("-t134"), 0);
-	assert_non_null(strstr(errors, "5 records were lost"));
+	assert_in_file("output", "\n5 records were lost");
+}
+
+#define SPARED_EVENT "events/vmscan/mm_vmscan_direct_reclaim_begin/enable"
+
+static void allow_two_percent(void *context, uint64_t now)
+{
+	const struct run_context *run = context;
+
+	*(uint64_t *)(uintptr_t)&run->options->max_cpu = 2;
+	assert_string_equal(fake_get(SPARED_EVENT), "1\n");
+}
+
+/* A minute with 2 % of a CPU, and one with more. */
+static void work_for_a_minute(void *context, uint64_t now)
+{
+	assert_string_equal(fake_get(SPARED_EVENT), seconds < 2 ? "1\n" : "0\n");
+	usleep(60000000);
+	fake_worked_s += seconds ? 2 : 1;
+	if (seconds++ == 2)
+		kill(getpid(), SIGINT);
+}
+
+RUN(test_events_that_cost_too_much)
+{
+	seconds = 0;
+	hooks = (struct hooks){ .tracing = allow_two_percent, .second = work_for_a_minute };
+	assert_int_equal(run("-t134"), 0);
+	assert_in_file("output", "; events were switched off for some time (max-cpu)");
+	assert_as_found();
 }
 
 /* It begins with tracing, and its signal is one of the service's. */
