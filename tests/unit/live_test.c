@@ -251,7 +251,7 @@ __attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
 /* Returns the output of the last run; free() it. */
 static char *printed(void)
 {
-	char *text;
+	static char *text;
 
 	assert_int_equal(file_read(fake.root, "output", &text, NULL), 0);
 	return text;
