@@ -4,6 +4,7 @@
 #include "allocfilt/account/account.h"
 #include "fake_resolver.h"
 #include "made_named.h"
+#include "test_directory.h"
 #include "unit_test.h"
 
 static struct account *account;
@@ -354,6 +355,21 @@ TEST(test_chain_of_threads)
 	pages_are("100000=20000");
 	free(forks);
 	free(pages);
+}
+
+/* A thread that ran at the start has its process, whatever procfs says later. */
+TEST(test_threads_that_ran)
+{
+	make_test_directory(state);
+	make_test_folders("40/task/41/x");
+	make_test_folders("self/task/7/x");
+	begin(NULL);
+	assert_int_equal(account_see_tasks(account, test_directory), 0);
+	remove_test_directory(state);
+	put(HISTOGRAM_PAGES, PAGES(41, 0, 3), 0);
+	read_and_show();
+	assert_int_equal(tables.nr_processes, 1);
+	check_pages(40, 3);
 }
 
 /* Before 6.1 one call site may have both events. */

@@ -14,9 +14,20 @@
 
 /* A directory of a test's own, for files laid out as in a tracing directory. */
 static char test_directory[64];
+static int test_descriptors;
+
+static inline int count_descriptors(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
 
 static inline int make_test_directory(void **state)
 {
+	test_descriptors = count_descriptors();
 	strcpy(test_directory, P_tmpdir "/allocfilt-test-XXXXXX");
 	return mkdtemp(test_directory) ? 0 : -1;
 }
@@ -25,6 +36,11 @@ static inline int remove_test_directory(void **state)
 {
 	char command[128];
 
+	/* A descriptor that a test left open is one that the program left open. */
+	if (count_descriptors() != test_descriptors) {
+		print_error("%d descriptors, %d before\n", count_descriptors(), test_descriptors);
+		return -1;
+	}
 	snprintf(command, sizeof(command), "rm -rf '%s'", test_directory);
 	return system(command);
 }
