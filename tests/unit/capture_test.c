@@ -246,13 +246,9 @@ RUN(test_functions)
 	check_functions("shrink_slab __alloc_pages ");
 	put_text("set_ftrace_filter",
 		 "shrink_slab\nxfs_alloc [xfs]\nkswapd:traceoff:unlimited\n#### x ####\nlast");
-	put_text("available_filter_functions", "other\n");
-	check_functions("shrink_slab xfs_alloc last ");
-}
-
-RUN(test_functions_without_a_filter)
-{
 	put_text("available_filter_functions", "all_1\nall_2 [mod]\n");
+	check_functions("shrink_slab xfs_alloc last ");
+	/* without a filter */
 	put_text("set_ftrace_filter", "#### all functions enabled ####\n");
 	check_functions("all_1 all_2 ");
 	put_text("set_ftrace_filter", "");

@@ -87,9 +87,14 @@ static void move(const char *from, const char *to)
 
 TEST(test_capture)
 {
-	struct cgroups *cgroups;
+	struct cgroups *cgroups, *none[] = { cgroups_new("/nonexistent", -1, SIZE),
+					     cgroups_new(NULL, -ENOENT, SIZE) };
 	char text[1024], longest[400];
 
+	for (size_t i = 0; i < COUNT(none); i++) {
+		assert_string_equal(cgroups_path(none[i], 42), "");
+		cgroups_free(none[i]);
+	}
 	memset(longest, 'a', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
 	memcpy(longest + sizeof(longest) - 4, "end", 3);
@@ -109,17 +114,6 @@ TEST(test_capture)
 	}
 	cgroups_free(cgroups);
 	cgroups_free(NULL);
-}
-
-TEST(test_no_files)
-{
-	struct cgroups *cgroups = cgroups_new("/nonexistent", -1, SIZE);
-
-	assert_string_equal(cgroups_path(cgroups, 42), "");
-	cgroups_free(cgroups);
-	cgroups = cgroups_new(NULL, -ENOENT, SIZE);
-	assert_string_equal(cgroups_path(cgroups, 42), "");
-	cgroups_free(cgroups);
 }
 
 /* All of a capture's paths are known, however many, and nothing is read again for one that is not. */
@@ -278,6 +272,7 @@ TEST(test_pressure_of_evicted)
 /* The lines of a capture may be anybody's. */
 TEST(test_saved_pressure)
 {
+	static const char *const without[] = { "/c", "/d", "/e", "/f", "/g", "/i", "/k" };
 	struct cgroups *cgroups;
 
 	put_text("cgroups", "1 / 250\n2 /a\\040b 0\n3 /c\n4 /d \n5 /e -1\n"
@@ -287,15 +282,10 @@ TEST(test_saved_pressure)
 	cgroups = open_saved();
 	expect_pressure(cgroups, "/", 250);
 	expect_pressure(cgroups, "/a b", 0);
-	expect_no_pressure(cgroups, "/c");
-	expect_no_pressure(cgroups, "/d");
-	expect_no_pressure(cgroups, "/e");
-	expect_no_pressure(cgroups, "/f");
-	expect_no_pressure(cgroups, "/g");
 	expect_pressure(cgroups, "/h", 3);
-	expect_no_pressure(cgroups, "/i");
 	expect_pressure(cgroups, "/j 1", 1);
-	expect_no_pressure(cgroups, "/k");
+	for (size_t i = 0; i < COUNT(without); i++)
+		expect_no_pressure(cgroups, without[i]);
 	cgroups_free(cgroups);
 }
 

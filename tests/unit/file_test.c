@@ -25,9 +25,10 @@ static int replace(const char *text)
 	return file_replace(dir, "name", text, strlen(text), false);
 }
 
-UNIT_TEST(test_read)
+UNIT_TEST(test_read_and_write)
 {
 	static const size_t lengths[] = { 0, 1, 4095, 4096, 4097, 100000 };
+	int full = open("/dev/full", O_WRONLY);
 	char *text = malloc(100001);
 
 	for (size_t i = 0; i < COUNT(lengths); i++) {
@@ -38,6 +39,10 @@ UNIT_TEST(test_read)
 	}
 	free(text);
 	assert_int_equal(file_read(test_directory, "none", &text, NULL), -ENOENT);
+	assert_true(full >= 0);
+	assert_int_equal(file_write_all(full, "x", 1), -ENOSPC);
+	assert_int_equal(file_write_all(full, "", 0), 0);
+	close(full);
 }
 
 static void check_open(const char *name, int64_t most, int expected)
@@ -100,26 +105,22 @@ UNIT_TEST(test_open_below_a_link)
 	shell("cd %s && rm -r folder link", test_directory);
 }
 
-UNIT_TEST(test_write_all)
+static void check_mode(mode_t expected)
 {
-	int fd = open("/dev/full", O_WRONLY);
+	struct stat status;
 
-	assert_true(fd >= 0);
-	assert_int_equal(file_write_all(fd, "x", 1), -ENOSPC);
-	assert_int_equal(file_write_all(fd, "", 0), 0);
-	close(fd);
+	assert_int_equal(lstat(test_path("name"), &status), 0);
+	assert_int_equal(status.st_mode, expected);
 }
 
 /* A reader sees the old text while the new one is written; the mode is independent of the umask. */
 UNIT_TEST(test_replace)
 {
 	struct file_replacement file;
-	struct stat status;
 	mode_t mask = umask(077);
 
 	assert_int_equal(replace("old"), 0);
-	assert_int_equal(stat(test_path("name"), &status), 0);
-	assert_int_equal(status.st_mode & 07777, 0600);
+	check_mode(S_IFREG | 0600);
 	assert_int_equal(file_replace_begin(&file, dir, "name", 0644), 0);
 	assert_int_equal(file_write_all(file.fd, "new", 3), 0);
 	assert_text("name", "old");
@@ -127,8 +128,7 @@ UNIT_TEST(test_replace)
 	assert_int_equal(file_replace_end(&file, 0, true), 0);
 	umask(mask);
 	assert_text("name", "new");
-	assert_int_equal(stat(test_path("name"), &status), 0);
-	assert_int_equal(status.st_mode & 07777, 0644);
+	check_mode(S_IFREG | 0644);
 	assert_only_file("name");
 }
 
@@ -150,18 +150,14 @@ UNIT_TEST(test_replace_stale)
 /* As root, the rename would replace a device, or the link /dev/stdout. */
 UNIT_TEST(test_replace_regular_files_only)
 {
-	struct stat status;
-
 	unlink(test_path("name"));
 	assert_int_equal(mkfifo(test_path("name"), 0600), 0);
 	assert_int_equal(replace("new"), -EMEDIUMTYPE);
-	assert_int_equal(lstat(test_path("name"), &status), 0);
-	assert_true(S_ISFIFO(status.st_mode));
+	check_mode(S_IFIFO | 0600);
 	unlink(test_path("name"));
 	assert_int_equal(symlink("victim", test_path("name")), 0);
 	assert_int_equal(replace("new"), -ELOOP);
-	assert_int_equal(lstat(test_path("name"), &status), 0);
-	assert_true(S_ISLNK(status.st_mode));
+	check_mode(S_IFLNK | 0777);
 	assert_only_file("name");
 	unlink(test_path("name"));
 }

@@ -219,10 +219,14 @@ UNIT_TEST(test_lines)
 	}
 }
 
-UNIT_TEST(test_numbers)
+UNIT_TEST(test_values)
 {
+	static const char *const none[] = { "", "x:", "x:    ", "x" };
 	static const char keys[] =
 		"common_pid:        126, pid:  7, order:          0, name: pid: 9";
+	char blanks[] = "comm:      ", last[] = "comm: a, comm: b   ",
+	     inner[] = "common_pid: 7, comm:  a  b  ";
+	char without[] = "common_pid: 1";
 	uint64_t number = 5;
 
 	assert_true(histogram_number(keys, "pid", &number));
@@ -234,23 +238,14 @@ UNIT_TEST(test_numbers)
 	assert_false(histogram_number(keys, "name", &number));
 	assert_false(histogram_number(keys, "d", &number));
 	assert_false(histogram_number(keys, "common", &number));
-	assert_false(histogram_number("", "x", &number));
-	assert_false(histogram_number("x:", "x", &number));
-	assert_false(histogram_number("x:    ", "x", &number));
-	assert_false(histogram_number("x", "x", &number));
+	for (size_t i = 0; i < COUNT(none); i++)
+		assert_false(histogram_number(none[i], "x", &number));
 	assert_int_equal(number, 0);
-}
-
-UNIT_TEST(test_strings)
-{
-	char blanks[] = "comm:      ", last[] = "comm: a, comm: b   ", none[] = "common_pid: 1";
-	char inner[] = "common_pid: 7, comm:  a  b  ";
-
 	assert_string_equal(histogram_string(blanks, "comm"), "");
 	assert_string_equal(histogram_string(last, "comm"), "a, comm: b");
-	assert_null(histogram_string(none, "comm"));
 	/* a blank that a name begins with cannot be told from the kernel's */
 	assert_string_equal(histogram_string(inner, "comm"), "a  b");
+	assert_null(histogram_string(without, "comm"));
 }
 
 UNIT_TEST(test_symbols)

@@ -119,14 +119,6 @@ UNIT_TEST(test_fields)
 	assert_false(text_parse_field(&at, field, sizeof(field)));
 }
 
-UNIT_TEST(test_trim)
-{
-	char blank[] = " \t\n", word[] = " \ta b\r\n";
-
-	assert_string_equal(text_trim(blank), "");
-	assert_string_equal(text_trim(word), "a b");
-}
-
 UNIT_TEST(test_line_cut)
 {
 	struct line line;
@@ -185,6 +177,14 @@ UNIT_TEST(test_numbers)
 	}
 }
 
+static void assert_time(uint64_t ns, bool local, const char *expected)
+{
+	char text[TEXT_TIME_MAX];
+
+	assert_true(text_time(text, ns, local));
+	assert_string_equal(text, expected);
+}
+
 /* strftime(3) is the judge. */
 UNIT_TEST(test_time)
 {
@@ -198,11 +198,25 @@ UNIT_TEST(test_time)
 
 		strftime(expected, sizeof(expected), "%Y-%m-%dT%H:%M:%S.000000789Z",
 			 gmtime_r(&at, &tm));
-		assert_true(text_time(text, seconds[i] * NS_PER_SECOND + 789, false));
-		assert_string_equal(text, expected);
+		assert_time(seconds[i] * NS_PER_SECOND + 789, false, expected);
 	}
 	assert_false(text_time(text, 0, false));
 	assert_string_equal(text, "");
+}
+
+UNIT_TEST(test_trim_and_append)
+{
+	char blank[] = " \t\n", word[] = " \ta b\r\n", text[8];
+
+	assert_string_equal(text_trim(blank), "");
+	assert_string_equal(text_trim(word), "a b");
+	assert_int_equal(text_append(text, sizeof(text), 0, "abc"), 3);
+	assert_int_equal(text_append(text, sizeof(text), 3, "defg"), 7);
+	assert_string_equal(text, "abcdefg");
+	assert_int_equal(text_append(text, sizeof(text), 7, "h"), 7);
+	assert_string_equal(text, "abcdefg");
+	assert_int_equal(text_append(text, sizeof(text), 2, "0123456789"), 7);
+	assert_string_equal(text, "ab01234");
 }
 
 /* date -d is the judge. */
@@ -235,7 +249,6 @@ UNIT_TEST(test_time_zones)
 		{ "2026-13-23T00:24", false },
 		{ "1969-12-31T00:24", false },
 	};
-	char text[TEXT_TIME_MAX];
 	uint64_t ns;
 
 	setenv("TZ", "America/New_York", 1);
@@ -245,35 +258,14 @@ UNIT_TEST(test_time_zones)
 			    !!cases[i].ns ||
 		    (cases[i].ns && ns != cases[i].ns))
 			fail_msg("%s: %llu", cases[i].text, (unsigned long long)ns);
-	assert_true(text_time(text, 1795393491500000000, true));
-	assert_string_equal(text, "2026-11-22T19:24:51.500000000-05:00");
-	assert_true(text_time(text, 1782921600000000000, true));
-	assert_string_equal(text, "2026-07-01T12:00:00.000000000-04:00");
+	assert_time(1795393491500000000, true, "2026-11-22T19:24:51.500000000-05:00");
+	assert_time(1782921600000000000, true, "2026-07-01T12:00:00.000000000-04:00");
 	setenv("TZ", "Asia/Kolkata", 1);
 	tzset();
-	assert_true(text_time(text, 1795393491500000000, true));
-	assert_string_equal(text, "2026-11-23T05:54:51.500000000+05:30");
-	assert_true(text_time(text, 1795393491500000000, false));
-	assert_string_equal(text, "2026-11-23T00:24:51.500000000Z");
+	assert_time(1795393491500000000, true, "2026-11-23T05:54:51.500000000+05:30");
+	assert_time(1795393491500000000, false, "2026-11-23T00:24:51.500000000Z");
 	unsetenv("TZ");
 	tzset();
-}
-
-UNIT_TEST(test_append)
-{
-	char text[8];
-	size_t used = text_append(text, sizeof(text), 0, "abc");
-
-	assert_int_equal(used, 3);
-	used = text_append(text, sizeof(text), used, "defg");
-	assert_string_equal(text, "abcdefg");
-	assert_int_equal(used, 7);
-	used = text_append(text, sizeof(text), used, "h");
-	assert_string_equal(text, "abcdefg");
-	assert_int_equal(used, 7);
-	used = text_append(text, sizeof(text), 2, "0123456789");
-	assert_string_equal(text, "ab01234");
-	assert_int_equal(used, 7);
 }
 
 /* Pieces of text and numbers give what one format gives, and are cut off where it is. */
