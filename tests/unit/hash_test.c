@@ -16,6 +16,7 @@ static struct hash hash;
 
 static int set_up(void **state)
 {
+	hash.evicted = 5;
 	return hash_init(&hash, &entries[0].link, sizeof(entries[0]), ENTRIES);
 }
 
