@@ -471,13 +471,16 @@ static int put_event(struct item *item, int event)
 	return ret;
 }
 
-static int put_pair(const struct item *item)
+/* A begin and its end, which of a memory wait has no caller. */
+static int put_both(const struct item *item, int begin, int end)
 {
-	struct item begin = *item, end = *item;
-	int ret = put_event(&begin, SLAB_START);
+	struct item first = *item, last = *item;
+	int ret = put_event(&first, begin);
 
-	end.record.ts = item->to;
-	return ret ? ret : put_event(&end, SLAB_END);
+	last.record.ts = item->to;
+	if (end == WAIT_END)
+		last.fields.callback = 0;
+	return ret ? ret : put_event(&last, end);
 }
 
 static int index_of(const char *const *names, size_t count, const char *name)
@@ -486,16 +489,6 @@ static int index_of(const char *const *names, size_t count, const char *name)
 		if (names[i] && !strcmp(names[i], name))
 			return (int)i;
 	return -1;
-}
-
-static int put_wait(const struct item *item)
-{
-	struct item begin = *item, end = *item;
-	int ret = put_event(&begin, WAIT_BEGIN);
-
-	end.record.ts = item->to;
-	end.fields.callback = 0;
-	return ret ? ret : put_event(&end, WAIT_END);
 }
 
 static int put_item(struct item *item, const char *name, uint64_t depth)
@@ -509,9 +502,9 @@ static int put_item(struct item *item, const char *name, uint64_t depth)
 	if (event >= 0)
 		return put_event(item, event);
 	if (!strcmp(name, "pair"))
-		return put_pair(item);
+		return put_both(item, SLAB_START, SLAB_END);
 	if (!strcmp(name, "wait"))
-		return put_wait(item);
+		return put_both(item, WAIT_BEGIN, WAIT_END);
 	if (!strcmp(name, "off"))
 		return put_off(item);
 	if (!strcmp(name, "leave"))

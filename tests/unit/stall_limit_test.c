@@ -251,7 +251,7 @@ static void quick_pair(uint64_t from, uint64_t to, uint64_t shrinker)
 	item.fields.nid = -1;
 	item.fields.priority = -1;
 	item.record.ts = from;
-	assert_int_equal(put_pair(&item), 0);
+	assert_int_equal(put_both(&item, SLAB_START, SLAB_END), 0);
 }
 
 /* A round of kswapd: lists, ten shrinkers in a slow run, a sleep; 600 us. */

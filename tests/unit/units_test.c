@@ -81,6 +81,11 @@ static void check_series(size_t place, const char *name, uint64_t count)
 	assert_int_equal(count_of(unit), count);
 }
 
+static void assert_recent_max(size_t place, uint64_t ts, uint64_t ns)
+{
+	assert_int_equal(units_recent_max(units_series(units, place), ts), ns);
+}
+
 static const struct unit_total *period(size_t place, size_t expected)
 {
 	assert_non_null(units_period(units, expected - 1));
@@ -105,6 +110,13 @@ TEST(test_names)
 	check_series(3, UNIT_NONE, 2);
 	check_series(4, "other", 0);
 	assert_null(units_series(units, 5));
+	/* without places */
+	set_places(0);
+	stall("/a.service", START, MS);
+	check_series(0, "", 1);
+	assert_int_equal(units_refused(units), 0);
+	assert_null(units_series(units, 1));
+	assert_string_equal(period(0, 1)->ranked.name, "a.service");
 }
 
 /* Prometheus refuses a text in which two series have the same labels. */
@@ -158,7 +170,7 @@ TEST(test_places)
 	check_series(2, "other", 3);
 	assert_int_equal(units_series(units, 0)->causes[PHASE_OUTSIDE].total, 3 * MS);
 	assert_true(units_series(units, 0)->since[PHASE_OUTSIDE] == START + DAY);
-	assert_int_equal(units_recent_max(units_series(units, 0), START + DAY), 3 * MS);
+	assert_recent_max(0, START + DAY, 3 * MS);
 	assert_int_equal(units_refused(units), 3);
 }
 
@@ -189,16 +201,6 @@ TEST(test_churn)
 	check_series(20, "other", 0);
 	assert_null(units_series(units, 21));
 	assert_int_equal(units_refused(units), 0);
-}
-
-TEST(test_no_places)
-{
-	set_places(0);
-	stall("/a.service", START, MS);
-	check_series(0, "", 1);
-	assert_int_equal(units_refused(units), 0);
-	assert_null(units_series(units, 1));
-	assert_string_equal(period(0, 1)->ranked.name, "a.service");
 }
 
 /* All units, whether they have a place or not. */
@@ -233,24 +235,33 @@ TEST(test_recent_max)
 
 	stall("/a.service", minute + 1, 7 * MS);
 	stall("/a.service", minute + 2, 5 * MS);
-	assert_int_equal(units_recent_max(units_series(units, 0), minute + 3), 7 * MS);
-	assert_int_equal(units_recent_max(units_series(units, 0), minute + 3 * MINUTE - 1), 7 * MS);
-	assert_int_equal(units_recent_max(units_series(units, 0), minute + 3 * MINUTE), 0);
+	assert_recent_max(0, minute + 3, 7 * MS);
+	assert_recent_max(0, minute + 3 * MINUTE - 1, 7 * MS);
+	assert_recent_max(0, minute + 3 * MINUTE, 0);
 	stall("/a.service", minute + MINUTE, 3 * MS);
-	assert_int_equal(units_recent_max(units_series(units, 0), minute + 2 * MINUTE), 7 * MS);
-	assert_int_equal(units_recent_max(units_series(units, 0), minute + 3 * MINUTE), 3 * MS);
+	assert_recent_max(0, minute + 2 * MINUTE, 7 * MS);
+	assert_recent_max(0, minute + 3 * MINUTE, 3 * MS);
 	/* emitted late */
 	stall("/a.service", minute + MINUTE - 1, 9 * MS);
-	assert_int_equal(units_recent_max(units_series(units, 0), minute + 2 * MINUTE), 9 * MS);
-	assert_int_equal(units_recent_max(units_series(units, 0), minute + 3 * MINUTE), 3 * MS);
+	assert_recent_max(0, minute + 2 * MINUTE, 9 * MS);
+	assert_recent_max(0, minute + 3 * MINUTE, 3 * MS);
 	stall("/a.service", minute - 2 * MINUTE, 20 * MS);
-	assert_int_equal(units_recent_max(units_series(units, 0), minute + MINUTE), 9 * MS);
+	assert_recent_max(0, minute + MINUTE, 9 * MS);
 	stall("/a.service", minute + 9 * MINUTE, MS);
-	assert_int_equal(units_recent_max(units_series(units, 0), minute + 9 * MINUTE), MS);
+	assert_recent_max(0, minute + 9 * MINUTE, MS);
 	/* those without a place */
 	stall("/b.service", minute + 9 * MINUTE, MS);
 	stall("/c.service", minute + 9 * MINUTE, 2 * MS);
-	assert_int_equal(units_recent_max(units_series(units, 2), minute + 9 * MINUTE), 2 * MS);
+	assert_recent_max(2, minute + 9 * MINUTE, 2 * MS);
+	/* Memory waits do not count, and make it old as stalls do. */
+	minute += 20 * MINUTE;
+	stall("/a.service", minute + 1, 7 * MS);
+	wait_of("/a.service", minute + MINUTE, 9 * MS, ROLE_REFAULT, false);
+	assert_recent_max(0, minute + MINUTE, 7 * MS);
+	wait_of("/a.service", minute + 3 * MINUTE, 9 * MS, ROLE_REFAULT, false);
+	assert_recent_max(0, minute + 3 * MINUTE, 0);
+	stall("/a.service", minute + 2 * MINUTE, 3 * MS);
+	assert_recent_max(0, minute + 3 * MINUTE, 3 * MS);
 }
 
 static const struct wait_sum *refaults_of(size_t place, const char *name)
@@ -319,19 +330,6 @@ TEST(test_places_of_waits)
 	stall("/d.service", START + 2 * DAY - MINUTE, MS);
 	check_series(0, "d.service", 1);
 	assert_int_equal(refaults_of(0, "d.service")->count, 0);
-}
-
-/* The longest stall of the last minutes is not one of waits, which make it old as stalls do. */
-TEST(test_recent_max_and_waits)
-{
-	stall("/a.service", START + 1, 7 * MS);
-	wait_of("/a.service", START + MINUTE, 9 * MS, ROLE_REFAULT, false);
-	assert_int_equal(units_recent_max(units_series(units, 0), START + MINUTE), 7 * MS);
-	wait_of("/a.service", START + 3 * MINUTE, 9 * MS, ROLE_REFAULT, false);
-	assert_int_equal(units_recent_max(units_series(units, 0), START + 3 * MINUTE), 0);
-	/* emitted late, as before */
-	stall("/a.service", START + 2 * MINUTE, 3 * MS);
-	assert_int_equal(units_recent_max(units_series(units, 0), START + 3 * MINUTE), 3 * MS);
 }
 
 static void stall_in_many(int from, int to, uint64_t end)
