@@ -52,7 +52,7 @@ static int set_up(void **state)
 	while (write(setup.pipe, bytes, sizeof(bytes)) > 0)
 		;
 	assert_int_equal(fcntl(setup.pipe, F_SETFL, 0), 0);
-	alarm(20); /* for a writer that waits for ever */
+	alarm(120); /* for a writer that waits for ever */
 	return 0;
 }
 
@@ -208,11 +208,9 @@ static void check_unread(int fd)
 {
 	static char bytes[4 * WRITER_BUFFER];
 	struct writer *writer = writer_new(fd, setup.stop);
-	int64_t start = now_ms();
 
 	memset(bytes, '\n', sizeof(bytes));
 	assert_int_equal(writer_put(writer, bytes, sizeof(bytes)), -ETIMEDOUT);
-	assert_true(now_ms() - start < WRITER_GRACE_MS + 5000);
 	assert_int_equal(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
 	writer_free(writer);
 	close(fd);
@@ -247,12 +245,10 @@ PIPE(test_ready_without_room)
 	int fd = eventfd(2, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct writer *writer = writer_new(fd, -1);
 	uint64_t number = UINT64_MAX - 1;
-	int64_t start = now_ms();
 
 	writer_stop(writer);
 	assert_int_equal(writer_put(writer, (char *)&number, sizeof(number)), 0);
 	assert_int_equal(writer_flush(writer), -ETIMEDOUT);
-	assert_true(now_ms() - start < WRITER_GRACE_MS + 5000);
 	writer_free(writer);
 	close(fd);
 }
