@@ -176,16 +176,6 @@ static void play(const char *script)
 
 #define TEST(name) UNIT_TEST_WITH(name, NULL, tear_down)
 
-TEST(test_bad_sizes)
-{
-	struct cpu_list cpus = made_cpus(0);
-	const struct page_source source = { read_waiting };
-
-	assert_null(merge_new(&cpus, layout, &source));
-	assert_int_equal(errno, EINVAL);
-	merge_free(NULL);
-}
-
 TEST(test_order)
 {
 	static const struct {
@@ -283,11 +273,17 @@ TEST(test_reset)
 	assert_string_equal(notes.text, "5/1");
 }
 
-TEST(test_numbers_with_gaps)
+TEST(test_sizes_and_numbers)
 {
 	static const int numbers[] = { 7, 6000, 65535 };
+	const struct cpu_list none = made_cpus(0);
+	const struct page_source source = { read_waiting };
 
-	start(&(struct cpu_list){ numbers, 3 }, &(struct page_source){ read_waiting });
+	assert_null(merge_new(&none, layout, &source));
+	assert_int_equal(errno, EINVAL);
+	merge_free(NULL);
+	/* with gaps */
+	start(&(struct cpu_list){ numbers, 3 }, &source);
 	play("2:20 0:100 1:10 1:20");
 	assert_string_equal(notes.text, "10/6000 20/6000 20/65535 100/7");
 }
@@ -320,6 +316,7 @@ static int read_load(void *context, int place, uint64_t *newest, struct page_con
 	return 1;
 }
 
+/* All that was written before the newest record has come, of each CPU. */
 static void check_load(int count, int turns)
 {
 	const struct cpu_list cpus = made_cpus(count);
@@ -340,7 +337,6 @@ static void check_load(int count, int turns)
 			passed++;
 		}
 	}
-	/* All that was written before the newest record has come, of each CPU. */
 	for (int place = 0; place < count; place++) {
 		before += (run.last - 1) / (uint64_t)(place + 2);
 		with += run.last / (uint64_t)(place + 2);

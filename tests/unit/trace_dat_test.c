@@ -186,19 +186,16 @@ TEST(test_what_is_in_it)
 	assert_int_equal(dat->buffers[1].cpus[1].size, 200);
 }
 
-/* Found by the fuzz target. */
-TEST(test_compressed_by_nobody)
+/* Found by the fuzz target: compressed by nobody, and options in a circle. */
+TEST(test_refused)
 {
 	static const struct place places[] = { { 0, 0, 100 } };
+	size_t options, circle;
 
 	make_file("none", COMPRESSED, places, 1);
 	expect_refused("an option");
-}
-
-TEST(test_options_in_a_circle)
-{
-	size_t options = begin("none"), circle = put_section(DONE, 0, 0);
-
+	options = begin("none");
+	circle = put_section(DONE, 0, 0);
 	set_offset(options, circle);
 	put_option(DONE, circle);
 	expect_refused("its header");
