@@ -246,6 +246,8 @@ UNIT_TEST_WITH(test_machine, set_up, tear_down)
 	count_stall(&one, "a", "", false);
 	source.release = NULL;
 	shows("\n1 stall of 134 us or more\nit took 3.0 ms, waiting or running\n");
+	count_stall(&(struct stall){ .tid = 9, .end = 5 * MS }, "kswapd0", "/", true);
+	shows("\nbackground (nobody waited): kswapd0 1 run, 5.0 ms\n");
 	view.is_interval = true;
 	source.release = "6.1.0";
 	lacks(false, "6.1.0");
@@ -730,7 +732,7 @@ UNIT_TEST_WITH(test_no_stall, set_up, tear_down)
 /* By hand, of 1000 ms: one part of 1 %, one below, and largest ones that would be 140 columns wide. */
 UNIT_TEST_WITH(test_parts, set_up, tear_down)
 {
-	struct stall one = { .tid = 1, .end = 1000 * MS };
+	struct stall one = { .tid = 7, .start = 2000001000, .end = 3000001000, .order = 3 };
 
 	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKER_LOOKUP, STATE_RUNNING,
 		     302 * MS);
@@ -743,10 +745,12 @@ UNIT_TEST_WITH(test_parts, set_up, tear_down)
 	phases_spend(&one.phases, PHASE_MEMCG_RECLAIM, PART_SHRINKERS, STATE_RUNNING, 9999999);
 	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 140 * MS);
 	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 7000001);
-	count_stall(&one, "a", "", false);
+	count_stall(&one, "a", "/system.slice/a.service", false);
 	shows("\n  direct reclaim                 833   83   shrinker lookup and locks 302, "
 	      "short list scans 201, throttled 120\n"
 	      "  outside reclaim                147   15\n");
+	text_has(text,
+		 "\nlongest: 2.000001 a-7 in a.service, 1.0 s, order 3: direct reclaim 83 %\n");
 	text_has(text, "\n  memcg reclaim                   20    2   reclaim itself 10\n");
 }
 
