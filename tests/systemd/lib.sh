@@ -119,6 +119,21 @@ pressure_unit()
 		/usr/local/bin/pressure "$@"
 }
 
+runs_again()
+{
+	is_other MainPID "$1" && is_other MainPID 0 && is ActiveState active
+}
+
+# killed NAME SIGNAL: systemd starts it again, and in between tracing is restored
+killed()
+{
+	pid=$(property MainPID)
+	journal_mark
+	kill "-$2" "$pid"
+	check "starts-again-after-$1" wait_for 200 runs_again "$pid"
+	check "restored-after-$1" journal_says "what process $pid left behind"
+}
+
 # lacks COMMAND...: succeeds if it fails
 lacks()
 {
