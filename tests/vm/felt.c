@@ -6,19 +6,30 @@
  *   felt reread FILE MS      read pages of FILE, which is mapped, at random, so long
  *   felt grow MIB            write to each page of so much memory
  *   felt swap MIB MS         the same, have it written out, then read pages of it at random, so long
+ *   felt both FILE MIB MS    the two at once: pages of FILE and of so much memory
  *   felt huge MIB            write to each huge page of so much memory
  *   felt short FILE MIB MS   take all memory but so much; fill half of that, give it back and
  *                            read FILE, over and over, so long
+ *   felt packet BLOCKS       take so many blocks of 16 pages for the ring of a packet socket, 20 times
+ *   felt socket COUNT        send so many messages of 16,000 bytes that nobody receives
+ *   felt faults MS           write to new pages, so long
  *   felt fragment MIB        take all free memory but so much, give back every second page, say so
  *                            and stay
+ *   felt victim MIB          write to each page of so much memory, say so and stay, first for the
+ *                            OOM killer
+ *   felt names DIR COUNT     look for so many files that are not in DIR
+ *   felt files DIR COUNT     read so many empty files in DIR, made where they are missing
  *
- * The first five come before all other tasks, so that they wait for memory and not for a CPU. They
- * print the task, how many of its accesses that had a fault took 1 ms or more, and the ns
- * of these.
+ * All but "faults" and those below it come before all other tasks, so that they wait for memory and
+ * not for a CPU. All down to "faults" print the task, how many of its accesses that had a fault, or
+ * of its calls, took 1 ms or more, and the ns of these; then of each its start, in ns by the wall
+ * clock, and its ns.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/if_packet.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,6 +38,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,9 +47,14 @@
 #define MIB	  (1ul << 20)
 #define HUGE_PAGE (2 * MIB)
 
+#define FELT_MAX 16384
+
 static size_t page;
 static unsigned long felt_count;
 static int64_t felt_ns;
+static struct {
+	int64_t start, ns;
+} felt[FELT_MAX];
 
 static void die(const char *what)
 {
@@ -61,21 +78,31 @@ static long faults(void)
 	return usage.ru_minflt + usage.ru_majflt;
 }
 
+static void took(int64_t start, int64_t end)
+{
+	if (end - start < FELT_NS)
+		return;
+	if (felt_count < FELT_MAX) {
+		felt[felt_count].start = start;
+		felt[felt_count].ns = end - start;
+	}
+	felt_count++;
+	felt_ns += end - start;
+}
+
 /* Without a fault it is the machine that emulates this one that took the time. */
 static void touch(volatile char *at, bool write)
 {
 	long before = faults();
-	int64_t ns = now();
+	int64_t start = now(), end;
 
 	if (write)
 		*at = 1;
 	else
 		(void)*at;
-	ns = now() - ns;
-	if (ns < FELT_NS || faults() == before)
-		return;
-	felt_count++;
-	felt_ns += ns;
+	end = now();
+	if (faults() != before)
+		took(start, end);
 }
 
 static volatile char *map_memory(size_t size, int advice)
@@ -126,16 +153,20 @@ static void read_each(volatile char *map, size_t size)
 }
 
 /* xorshift64: the same pages in each run */
+static void read_one(volatile char *map, size_t size)
+{
+	static uint64_t random = 88172645463325252u;
+
+	random ^= random << 13;
+	random ^= random >> 7;
+	random ^= random << 17;
+	touch(map + random % (size / page) * page, false);
+}
+
 static void read_some(volatile char *map, size_t size, int64_t until)
 {
-	uint64_t random = 88172645463325252u;
-
-	while (now() < until) {
-		random ^= random << 13;
-		random ^= random >> 7;
-		random ^= random << 17;
-		touch(map + random % (size / page) * page, false);
-	}
+	while (now() < until)
+		read_one(map, size);
 }
 
 static void reread(const char *name, int64_t until)
@@ -155,6 +186,20 @@ static void swap(size_t size, int64_t until)
 	if (madvise((char *)map, size, MADV_PAGEOUT))
 		die("MADV_PAGEOUT");
 	read_some(map, size, until);
+}
+
+static void both(const char *name, size_t size, int64_t until)
+{
+	volatile char *map = map_memory(size, MADV_NOHUGEPAGE);
+	size_t file_size;
+	char *file = map_file(name, &file_size);
+
+	write_each(map, size, page);
+	read_each(file, file_size);
+	while (now() < until) {
+		read_one(map, size);
+		read_one(file, file_size);
+	}
 }
 
 static size_t available(void)
@@ -190,6 +235,65 @@ static void run_short(const char *name, size_t left, int64_t ms)
 	}
 }
 
+/* In alloc_pg_vec() each block is of __get_free_pages(). Without a protocol no packet comes. */
+static void packet(unsigned long blocks)
+{
+	struct tpacket_req ring = {
+		.tp_block_size = 16 * page,
+		.tp_block_nr = blocks,
+		.tp_frame_size = page,
+		.tp_frame_nr = 16 * blocks,
+	};
+
+	for (int i = 0; i < 20; i++) {
+		int fd = socket(AF_PACKET, SOCK_RAW, 0);
+		int64_t start = now();
+
+		if (fd < 0 || setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &ring, sizeof(ring)))
+			die("ring of a packet socket");
+		took(start, now());
+		close(fd);
+	}
+}
+
+/* Up to SKB_MAX_ALLOC, the data of a message is one block of kmalloc(), here of order 2. */
+static void send_many(unsigned long count)
+{
+	static char message[16000];
+	int fd[2], all = INT_MAX / 2;
+
+	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, fd) ||
+	    setsockopt(fd[0], SOL_SOCKET, SO_SNDBUFFORCE, &all, sizeof(all)))
+		die("socketpair");
+	for (unsigned long i = 0; i < count; i++) {
+		int64_t start = now();
+
+		if (send(fd[0], message, sizeof(message), MSG_DONTWAIT) != sizeof(message))
+			die("send");
+		took(start, now());
+	}
+}
+
+/* Giving the pages back takes part in the next round, and is no access. */
+static void fault(int64_t until)
+{
+	volatile char *map = map_memory(MIB, MADV_NOHUGEPAGE);
+
+	while (now() < until) {
+		write_each(map, MIB, page);
+		if (madvise((char *)map, MIB, MADV_DONTNEED))
+			die("madvise");
+	}
+}
+
+static void stay(const char *what)
+{
+	puts(what);
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
 static void fragment(size_t left)
 {
 	volatile char *map;
@@ -204,44 +308,121 @@ static void fragment(size_t left)
 	for (size_t at = 0; at < size; at += 2 * page)
 		if (madvise((char *)map + at, page, MADV_DONTNEED))
 			die("madvise");
-	puts("fragmented");
-	fflush(stdout);
-	for (;;)
-		pause();
+	stay("fragmented");
+}
+
+static void victim(size_t size)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY);
+
+	if (fd < 0 || write(fd, "1000", 4) != 4)
+		die("oom_score_adj");
+	write_each(map_memory(size, MADV_NOHUGEPAGE), size, page);
+	stay("victim");
+}
+
+/* Each name that is not there stays in memory as a negative dentry. */
+static void look_for_names(const char *dir, unsigned long count)
+{
+	char name[256];
+
+	for (unsigned long i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), "%s/not-there-%lu", dir, i);
+		access(name, F_OK);
+	}
+}
+
+static void read_files(const char *dir, unsigned long count)
+{
+	char name[256];
+
+	for (unsigned long i = 0; i < count; i++) {
+		int fd;
+
+		snprintf(name, sizeof(name), "%s/%lu", dir, i);
+		fd = open(name, O_RDONLY | O_CREAT, 0600);
+		if (fd < 0 || read(fd, name, sizeof(name)) < 0)
+			die(name);
+		close(fd);
+	}
+}
+
+static void print_felt(void)
+{
+	struct timespec time;
+	int64_t wall;
+
+	clock_gettime(CLOCK_REALTIME, &time);
+	wall = time.tv_sec * 1000000000LL + time.tv_nsec - now();
+	printf("%d %lu %lld\n", getpid(), felt_count, (long long)felt_ns);
+	for (unsigned long i = 0; i < felt_count && i < FELT_MAX; i++)
+		printf("%lld %lld\n", (long long)(felt[i].start + wall), (long long)felt[i].ns);
+}
+
+/* Those that feel nothing. They end by themselves or stay. */
+static bool prepare(const char *what, char **args)
+{
+	if (!strcmp(what, "fragment"))
+		fragment(strtoul(args[0], NULL, 10) * MIB);
+	else if (!strcmp(what, "victim"))
+		victim(strtoul(args[0], NULL, 10) * MIB);
+	else if (args[1] && !strcmp(what, "names"))
+		look_for_names(args[0], strtoul(args[1], NULL, 10));
+	else if (args[1] && !strcmp(what, "files"))
+		read_files(args[0], strtoul(args[1], NULL, 10));
+	else
+		return false;
+	return true;
+}
+
+static bool feel(const char *what, char **args, int nr_args)
+{
+	unsigned long last = strtoul(args[nr_args - 1], NULL, 10);
+	size_t size = strtoul(args[nr_args == 3], NULL, 10) * MIB;
+	int64_t until = now() + last * 1000000;
+
+	if (!strcmp(what, "reread"))
+		reread(args[0], until);
+	else if (!strcmp(what, "grow"))
+		grow(size);
+	else if (!strcmp(what, "swap"))
+		swap(size, until);
+	else if (!strcmp(what, "both"))
+		both(args[0], size, until);
+	else if (!strcmp(what, "huge"))
+		write_each(map_memory(size, MADV_HUGEPAGE), size, HUGE_PAGE);
+	else if (!strcmp(what, "short"))
+		run_short(args[0], size, last * 1000000);
+	else if (!strcmp(what, "packet"))
+		packet(last);
+	else if (!strcmp(what, "socket"))
+		send_many(last);
+	else if (!strcmp(what, "faults"))
+		fault(until);
+	else
+		return false;
+	return true;
 }
 
 int main(int argc, char **argv)
 {
-	const char *what = argc >= 3 ? argv[1] : "";
 	struct sched_param first = { .sched_priority = 1 };
-	int64_t ms = argc >= 4 ? strtoul(argv[argc - 1], NULL, 10) * 1000000 : 0;
-	size_t size = argc >= 3 ? strtoul(argv[argc == 5 ? 3 : 2], NULL, 10) * MIB : 0;
 
 	page = sysconf(_SC_PAGESIZE);
+	if (argc < 3)
+		return 2;
+	if (prepare(argv[1], argv + 2))
+		return 0;
 	/*
 	 * allocfilt believes for a second what it has read of a task, and has no CPU to read more while
 	 * this one has it. So there is a pause at both ends.
 	 */
-	if (strcmp(what, "fragment")) {
-		usleep(1200000);
-		if (sched_setscheduler(0, SCHED_FIFO, &first))
-			die("sched_setscheduler");
-	}
-	if (!strcmp(what, "reread"))
-		reread(argv[2], now() + ms);
-	else if (!strcmp(what, "grow"))
-		grow(size);
-	else if (!strcmp(what, "swap"))
-		swap(size, now() + ms);
-	else if (!strcmp(what, "huge"))
-		write_each(map_memory(size, MADV_HUGEPAGE), size, HUGE_PAGE);
-	else if (!strcmp(what, "short"))
-		run_short(argv[2], size, ms);
-	else if (!strcmp(what, "fragment"))
-		fragment(size);
-	else
+	usleep(1200000);
+	if (strcmp(argv[1], "faults") && sched_setscheduler(0, SCHED_FIFO, &first))
+		die("sched_setscheduler");
+	if (!feel(argv[1], argv + 2, argc - 2))
 		return 2;
-	printf("%d %lu %lld\n", getpid(), felt_count, (long long)felt_ns);
+	print_felt();
 	usleep(500000);
 	return 0;
 }
