@@ -10,7 +10,8 @@
  *   felt huge MIB            write to each huge page of so much memory
  *   felt short FILE MIB MS   take all memory but so much; fill half of that, give it back and
  *                            read FILE, over and over, so long
- *   felt packet BLOCKS       take so many blocks of 16 pages for the ring of a packet socket, 20 times
+ *   felt fill FILE MIB MS    the same as "short", but not before all other tasks
+ *   felt packet COUNT        open so many packet sockets with a ring of one block of 16 pages
  *   felt socket COUNT        send so many messages of 16,000 bytes that nobody receives
  *   felt faults MS           write to new pages, so long
  *   felt fragment MIB        take all free memory but so much, give back every second page, say so
@@ -20,7 +21,7 @@
  *   felt names DIR COUNT     look for so many files that are not in DIR
  *   felt files DIR COUNT     read so many empty files in DIR, made where they are missing
  *
- * All but "faults" and those below it come before all other tasks, so that they wait for memory and
+ * All but "fill", "faults" and those below come before all other tasks, so that they wait for memory and
  * not for a CPU. All down to "faults" print the task, how many of its accesses that had a fault, or
  * of its calls, took 1 ms or more, and the ns of these; then of each its start, in ns by the wall
  * clock, and its ns.
@@ -235,24 +236,26 @@ static void run_short(const char *name, size_t left, int64_t ms)
 	}
 }
 
-/* In alloc_pg_vec() each block is of __get_free_pages(). Without a protocol no packet comes. */
-static void packet(unsigned long blocks)
+/* In alloc_pg_vec() a block is of __get_free_pages(). Without a protocol no packet comes. */
+static void open_packet_sockets(unsigned long count)
 {
+	struct rlimit files = { count + 10, count + 10 };
 	struct tpacket_req ring = {
 		.tp_block_size = 16 * page,
-		.tp_block_nr = blocks,
+		.tp_block_nr = 1,
 		.tp_frame_size = page,
-		.tp_frame_nr = 16 * blocks,
+		.tp_frame_nr = 16,
 	};
 
-	for (int i = 0; i < 20; i++) {
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		die("RLIMIT_NOFILE");
+	for (unsigned long i = 0; i < count; i++) {
 		int fd = socket(AF_PACKET, SOCK_RAW, 0);
 		int64_t start = now();
 
 		if (fd < 0 || setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &ring, sizeof(ring)))
 			die("ring of a packet socket");
 		took(start, now());
-		close(fd);
 	}
 }
 
@@ -391,10 +394,10 @@ static bool feel(const char *what, char **args, int nr_args)
 		both(args[0], size, until);
 	else if (!strcmp(what, "huge"))
 		write_each(map_memory(size, MADV_HUGEPAGE), size, HUGE_PAGE);
-	else if (!strcmp(what, "short"))
+	else if (!strcmp(what, "short") || !strcmp(what, "fill"))
 		run_short(args[0], size, last * 1000000);
 	else if (!strcmp(what, "packet"))
-		packet(last);
+		open_packet_sockets(last);
 	else if (!strcmp(what, "socket"))
 		send_many(last);
 	else if (!strcmp(what, "faults"))
@@ -418,7 +421,8 @@ int main(int argc, char **argv)
 	 * this one has it. So there is a pause at both ends.
 	 */
 	usleep(1200000);
-	if (strcmp(argv[1], "faults") && sched_setscheduler(0, SCHED_FIFO, &first))
+	if (strcmp(argv[1], "fill") && strcmp(argv[1], "faults") &&
+	    sched_setscheduler(0, SCHED_FIFO, &first))
 		die("sched_setscheduler");
 	if (!feel(argv[1], argv + 2, argc - 2))
 		return 2;
