@@ -10,7 +10,6 @@
  *   felt huge MIB            write to each huge page of so much memory
  *   felt short FILE MIB MS   take all memory but so much; fill half of that, give it back and
  *                            read FILE, over and over, so long
- *   felt fill FILE MIB MS    the same as "short", but not before all other tasks
  *   felt packet COUNT        open so many packet sockets with a ring of one block of 16 pages
  *   felt socket COUNT        send so many messages of 16,000 bytes that nobody receives
  *   felt faults MS           write to new pages, so long
@@ -21,10 +20,10 @@
  *   felt names DIR COUNT     look for so many files that are not in DIR
  *   felt files DIR COUNT     read so many empty files in DIR, made where they are missing
  *
- * All but "fill", "faults" and those below come before all other tasks, so that they wait for memory and
- * not for a CPU. All down to "faults" print the task, how many of its accesses that had a fault, or
- * of its calls, took 1 ms or more, and the ns of these; then of each its start, in ns by the wall
- * clock, and its ns.
+ * All down to "socket" come before all other tasks, so that they wait for memory and not for a CPU; with
+ * NICE=1 in the environment only before most, so that what frees memory later has its turn. All down to
+ * "faults" print the task, how many of its accesses that had a fault, or of its calls, took 1 ms or
+ * more, and the ns of these; then of each its start, in ns by the wall clock, and its ns.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -394,7 +393,7 @@ static bool feel(const char *what, char **args, int nr_args)
 		both(args[0], size, until);
 	else if (!strcmp(what, "huge"))
 		write_each(map_memory(size, MADV_HUGEPAGE), size, HUGE_PAGE);
-	else if (!strcmp(what, "short") || !strcmp(what, "fill"))
+	else if (!strcmp(what, "short"))
 		run_short(args[0], size, last * 1000000);
 	else if (!strcmp(what, "packet"))
 		open_packet_sockets(last);
@@ -407,10 +406,17 @@ static bool feel(const char *what, char **args, int nr_args)
 	return true;
 }
 
-int main(int argc, char **argv)
+static void come_first(void)
 {
 	struct sched_param first = { .sched_priority = 1 };
 
+	if (getenv("NICE") ? setpriority(PRIO_PROCESS, 0, -20) :
+			     sched_setscheduler(0, SCHED_FIFO, &first))
+		die("priority");
+}
+
+int main(int argc, char **argv)
+{
 	page = sysconf(_SC_PAGESIZE);
 	if (argc < 3)
 		return 2;
@@ -421,9 +427,8 @@ int main(int argc, char **argv)
 	 * this one has it. So there is a pause at both ends.
 	 */
 	usleep(1200000);
-	if (strcmp(argv[1], "fill") && strcmp(argv[1], "faults") &&
-	    sched_setscheduler(0, SCHED_FIFO, &first))
-		die("sched_setscheduler");
+	if (strcmp(argv[1], "faults"))
+		come_first();
 	if (!feel(argv[1], argv + 2, argc - 2))
 		return 2;
 	print_felt();
