@@ -9,8 +9,8 @@
  *   felt both FILE MIB MS    the two at once: pages of FILE and of so much memory
  *   felt huge MIB            write to each huge page of so much memory
  *   felt short FILE MIB MS   take all memory but so much; fill half of that, give it back and
- *                            read FILE, over and over, so long
- *   felt packet COUNT        open so many packet sockets with a ring of one block of 16 pages
+ *                            read FILE, whose reads are not counted, over and over, so long
+ *   felt packet BLOCKS       open packet sockets with rings of 64 blocks of 16 pages, so many in all
  *   felt socket COUNT        send so many messages of 16,000 bytes that nobody receives
  *   felt faults MS           write to new pages, so long
  *   felt fragment MIB        take all free memory but so much, give back every second page, say so
@@ -226,29 +226,27 @@ static void run_short(const char *name, size_t left, int64_t ms)
 		write_each(map_memory(MIB, MADV_NOHUGEPAGE), MIB, page);
 	for (until = now() + ms; now() < until;) {
 		volatile char *map = map_memory(size, MADV_NOHUGEPAGE);
-		char *file = map_file(name, &file_size);
+		volatile char *file = map_file(name, &file_size);
 
 		write_each(map, size, page);
 		munmap((char *)map, size);
-		read_each(file, file_size);
-		munmap(file, file_size);
+		for (size_t at = 0; at < file_size; at += page)
+			(void)file[at];
+		munmap((char *)file, file_size);
 	}
 }
 
 /* In alloc_pg_vec() a block is of __get_free_pages(). Without a protocol no packet comes. */
-static void open_packet_sockets(unsigned long count)
+static void open_packet_sockets(unsigned long blocks)
 {
-	struct rlimit files = { count + 10, count + 10 };
 	struct tpacket_req ring = {
 		.tp_block_size = 16 * page,
-		.tp_block_nr = 1,
+		.tp_block_nr = 64,
 		.tp_frame_size = page,
-		.tp_frame_nr = 16,
+		.tp_frame_nr = 64 * 16,
 	};
 
-	if (setrlimit(RLIMIT_NOFILE, &files))
-		die("RLIMIT_NOFILE");
-	for (unsigned long i = 0; i < count; i++) {
+	for (unsigned long i = 0; i < blocks; i += ring.tp_block_nr) {
 		int fd = socket(AF_PACKET, SOCK_RAW, 0);
 		int64_t start = now();
 
