@@ -21,11 +21,12 @@
  *   felt files DIR COUNT     read so many empty files in DIR, made where they are missing
  *
  * All down to "socket" come before all other tasks, so that they wait for memory and not for a CPU; with
- * NICE=1 in the environment only before most, so that what frees memory later has its turn. All down to
+ * FREES=1 in the environment not before those that free memory later. All down to
  * "faults" print the task, how many of its accesses that had a fault, or of its calls, took 1 ms or
  * more, and the ns of these; then of each its start, in ns by the wall clock, and its ns.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -404,13 +405,37 @@ static bool feel(const char *what, char **args, int nr_args)
 	return true;
 }
 
+/* Objects are freed by RCU, the memory of a victim by the OOM reaper. */
+static void put_frees_first(void)
+{
+	static const struct sched_param before = { .sched_priority = 2 };
+	struct dirent *entry;
+	DIR *proc = opendir("/proc");
+
+	while (proc && (entry = readdir(proc))) {
+		char path[300], name[16] = "";
+		FILE *comm;
+
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		comm = fopen(path, "r");
+		if (comm && fgets(name, sizeof(name), comm) &&
+		    (!strncmp(name, "ksoftirqd", 9) || !strncmp(name, "rcu", 3) ||
+		     !strncmp(name, "oom_reaper", 10)))
+			sched_setscheduler(atoi(entry->d_name), SCHED_FIFO, &before);
+		if (comm)
+			fclose(comm);
+	}
+	closedir(proc);
+}
+
 static void come_first(void)
 {
 	struct sched_param first = { .sched_priority = 1 };
 
-	if (getenv("NICE") ? setpriority(PRIO_PROCESS, 0, -20) :
-			     sched_setscheduler(0, SCHED_FIFO, &first))
-		die("priority");
+	if (getenv("FREES"))
+		put_frees_first();
+	if (sched_setscheduler(0, SCHED_FIFO, &first))
+		die("sched_setscheduler");
 }
 
 int main(int argc, char **argv)
