@@ -312,12 +312,17 @@ static void fragment(size_t left)
 	stay("fragmented");
 }
 
+static const struct sched_param before = { .sched_priority = 2 };
+
+/* It has to run to give its memory back when it is killed. */
 static void victim(size_t size)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY);
 
 	if (fd < 0 || write(fd, "1000", 4) != 4)
 		die("oom_score_adj");
+	if (sched_setscheduler(0, SCHED_FIFO, &before))
+		die("sched_setscheduler");
 	write_each(map_memory(size, MADV_NOHUGEPAGE), size, page);
 	stay("victim");
 }
@@ -405,10 +410,10 @@ static bool feel(const char *what, char **args, int nr_args)
 	return true;
 }
 
-/* Objects are freed by RCU, the memory of a victim by the OOM reaper. */
+/* Objects are freed by RCU, dirty pages after they are written. */
 static void put_frees_first(void)
 {
-	static const struct sched_param before = { .sched_priority = 2 };
+	static const char *const names[] = { "ksoftirqd", "rcu", "kworker", "jbd2" };
 	struct dirent *entry;
 	DIR *proc = opendir("/proc");
 
@@ -418,10 +423,11 @@ static void put_frees_first(void)
 
 		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
 		comm = fopen(path, "r");
-		if (comm && fgets(name, sizeof(name), comm) &&
-		    (!strncmp(name, "ksoftirqd", 9) || !strncmp(name, "rcu", 3) ||
-		     !strncmp(name, "oom_reaper", 10)))
-			sched_setscheduler(atoi(entry->d_name), SCHED_FIFO, &before);
+		if (comm && fgets(name, sizeof(name), comm))
+			for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+				if (!strncmp(name, names[i], strlen(names[i])))
+					sched_setscheduler(atoi(entry->d_name), SCHED_FIFO,
+							   &before);
 		if (comm)
 			fclose(comm);
 	}
