@@ -287,8 +287,13 @@ static void fault(int64_t until)
 	}
 }
 
+static const struct sched_param before = { .sched_priority = 2 };
+
+/* Whom the OOM killer takes has to run to give its memory back. */
 static void stay(const char *what)
 {
+	if (sched_setscheduler(0, SCHED_FIFO, &before))
+		die("sched_setscheduler");
 	puts(what);
 	fflush(stdout);
 	for (;;)
@@ -312,17 +317,12 @@ static void fragment(size_t left)
 	stay("fragmented");
 }
 
-static const struct sched_param before = { .sched_priority = 2 };
-
-/* It has to run to give its memory back when it is killed. */
 static void victim(size_t size)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY);
 
 	if (fd < 0 || write(fd, "1000", 4) != 4)
 		die("oom_score_adj");
-	if (sched_setscheduler(0, SCHED_FIFO, &before))
-		die("sched_setscheduler");
 	write_each(map_memory(size, MADV_NOHUGEPAGE), size, page);
 	stay("victim");
 }
