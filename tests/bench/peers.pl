@@ -16,7 +16,7 @@ use lib "$FindBin::Bin/../replay";
 use Json;
 
 use constant LONG => 1;	# ms
-our @troubles = qw(refault high swap short huge);
+my @troubles = qw(refault high swap short huge);
 my @peers = qw(PSI drsnoop funclatency offcputime bpftrace trace-cmd perf-record perf-trace pair);
 my %title = (pair => 'the scripts of 2016', 'perf-record' => '`perf record`', 'perf-trace' => '`perf trace`',
 	'trace-cmd' => '`trace-cmd record`', PSI => 'PSI', allocfilt => '**allocfilt**');
@@ -95,16 +95,32 @@ sub graph_text
 	return (pairs(@events), @windows);
 }
 
-# What each peer tells: {tid, ms, kind}
-our %parse = (
-	drsnoop => sub { map { /^[\d:]+\s+\S.*?\s+(\d+)\s+([\d.]+)\s+\d+$/ ? { tid => $1, ms => $2, kind => 'direct' } : () } lines("$_[0]/drsnoop.txt") },
-	bpftrace => sub { map { /^wait (\d+) (\d+) (\d+) / ? { tid => $2, ms => $3 / 1e6, kind => "wait", end => $1 / 1e6 } : () } lines("$_[0]/bpftrace.txt") },
-	offcputime => \&offcputime,
-	'trace-cmd' => sub { pairs(map { /-(\d+)\s+\[\d+\]\s+([\d.]+): (\w+):/ ? [$2, $1, $3] : () } lines("$_[0]/trace-cmd.txt")) },
-	'perf-record' => sub { pairs(map { /\s(\d+) \[\d+\]\s+([\d.]+):\s+\w+:(\w+):/ ? [$2, $1, $3] : () } lines("$_[0]/perf-record.txt")) },
-	'perf-trace' => sub { pairs(map { m{^\s*([\d.]+) .*/(\d+) \w+:(\w+)\(} ? [$1 / 1e3, $2, $3] : () } lines("$_[0]/perf-trace.err")) },
-	pair => sub { graph_text(lines("$_[0]/pair.txt")) },
+# What each peer tells: {tid, ms, kind}, and end where it has a time. Of events: time in s, tid, name.
+my %events = (
+	'trace-cmd' => [qr/-(?<tid>\d+)\s+\[\d+\]\s+(?<time>[\d.]+): (?<name>\w+):/, 'trace-cmd.txt', 1],
+	'perf-record' => [qr/\s(?<tid>\d+) \[\d+\]\s+(?<time>[\d.]+):\s+\w+:(?<name>\w+):/, 'perf-record.txt', 1],
+	'perf-trace' => [qr{^\s*(?<time>[\d.]+) .*/(?<tid>\d+) \w+:(?<name>\w+)\(}, 'perf-trace.err', 1e3],
 );
+
+sub told_by
+{
+	my ($peer, $dir) = @_;
+
+	if (my $events = $events{$peer}) {
+		my ($pattern, $file, $unit) = @$events;
+
+		return pairs(map { /$pattern/ ? [$+{time} / $unit, $+{tid}, $+{name}] : () } lines("$dir/$file"));
+	}
+	return graph_text(lines("$dir/pair.txt")) if $peer eq 'pair';
+	return offcputime($dir) if $peer eq 'offcputime';
+	return map {
+		/^[\d:]+\s+\S.*?\s+(\d+)\s+([\d.]+)\s+\d+$/ ? { tid => $1, ms => $2, kind => 'direct' } : ()
+	} lines("$dir/drsnoop.txt") if $peer eq 'drsnoop';
+	return map {
+		/^wait (\d+) (\d+) (\d+) / ?
+			{ tid => $2, ms => $3 / 1e6, kind => 'wait', end => $1 / 1e6 } : ()
+	} lines("$dir/bpftrace.txt");
+}
 
 # Of each stack its sum; only those of a page fault, of memory.high or of reclaim, not where felt pauses.
 sub offcputime
@@ -170,11 +186,14 @@ sub read_kernel
 		$run->{ours} = [graph_text(command("$dir/$mode/capture", qw(-f trace)))];
 		$run->{told}{allocfilt} = [map { { tid => $_->{task}{tid}, ms => $_->{duration_ns} / 1e6 } } @stalls];
 		$run->{stalls} = \@stalls;
-		for my $peer (keys %parse) {
-			next if !-e "$dir/$mode/$peer.txt";
-			$run->{told}{$peer} = [$parse{$peer}->("$dir/$mode")];
+		for my $peer (grep { $_ !~ /PSI|funclatency/ && -e "$dir/$mode/$_.txt" } @peers) {
+			$run->{told}{$peer} = [told_by($peer, "$dir/$mode")];
 		}
-		$run->{psi}{$_} = join('', lines("$dir/$mode/$_.pressure")) =~ /some .*total=(\d+)/ ? $1 / 1e3 : 0 for @troubles;
+		for my $name (@troubles) {
+			my $some = join "", lines("$dir/$mode/$name.pressure");
+
+			$run->{psi}{$name} = $some =~ /^some .*total=(\d+)/ ? $1 / 1e3 : 0;
+		}
 	}
 	$kernel{cost} = cost("$dir/cost/cost");
 	$kernel{name} = $kernel{beside}{stalls} ? release($dir) : $kernel{name};
@@ -324,9 +343,8 @@ sub told_table
 	my $run = $kernel->{beside};
 	my @felt = felt_by_trouble($run);
 	my $text = "On $kernel->{name}:\n\n" . heading('', @troubles, 'stalls', 'their time');
-	my %all = map { $_ => $_->{told}{allocfilt} } $run;
 
-	$text .= row('felt, ms', map { sprintf '%.0f', $_ } @felt, ) =~ s/\n$/ | |\n/r;
+	$text .= row('felt, ms', map { sprintf '%.0f', $_ } @felt) =~ s/\n$/ | |\n/r;
 	for my $peer ('allocfilt', grep { $_ ne 'funclatency' } @peers) {
 		my $its = run_of($kernel, $peer) or next;
 		my @its_felt = felt_by_trouble($its);
@@ -438,8 +456,6 @@ are those of Debian 12. Each machine has one CPU, 512 MiB and slow disks.
 | short | a task takes all memory but 28 MiB, and then fills, frees and reads files |
 | huge | a task asks for huge pages of memory that is fragmented |
 $durations
-Records that were lost, as the programs say: $lost.
-
 ## Which of the waits each tells
 
 A program suffers from each trouble, and takes down each of its own accesses to memory that took 1 ms or more
@@ -470,6 +486,8 @@ Waits of 1 ms or more of the five tasks that the other program has, those that a
 end), and those of them whose durations agree within 5 %:
 
 $durations
+Records that were lost, as the programs say: $lost.
+
 ## Which question each answers
 
 ${\ question_table() }
