@@ -66,6 +66,7 @@ static int run_program(const char *path)
 
 static int set_up(void **state)
 {
+	signal(SIGINT, SIG_DFL); /* also in the background of a shell */
 	if (make_test_directory(state) || chdir(test_directory) || chmod(test_directory, 0755))
 		return -1;
 	return signals_block(&signals);

@@ -88,6 +88,7 @@ static int set_up(void **state)
 	memset(&run, 0, sizeof(run));
 	run.tick_returns = 1;
 	run.ticks_wanted = 1;
+	signal(SIGHUP, SIG_DFL); /* also below nohup */
 	assert_int_equal(signals_block(&run.signals), 0);
 	run.loop = loop_new(&callbacks, &run, run.signals);
 	assert_non_null(run.loop);

@@ -119,6 +119,7 @@ static int serve(const struct act *acts)
 static int set_up(void **state)
 {
 	log_set_level(LOG_LEVEL_ERROR);
+	signal(SIGHUP, SIG_DFL); /* also below nohup */
 	unsetenv("NOTIFY_SOCKET");
 	waiting_config = NULL;
 	return make_test_directory(state) || signals_block(&signals);
