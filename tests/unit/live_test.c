@@ -126,6 +126,7 @@ static void lose_records(void *context, uint64_t now)
 {
 	assert_in_file("capture/capture", "\nthreshold_us 134\n");
 	assert_in_file("capture/capture", "\nlost cpu1 0\n");
+	fake_put("per_cpu/cpu0/stats", "entries: 0\noverrun: 3\nread events: 50\n");
 	fake_put("per_cpu/cpu1/stats", "entries: 0\noverrun: 7\nread events: 900\n");
 }
 
@@ -698,7 +699,7 @@ RUN(test_losses)
 	kill(getpid(), SIGINT);
 	assert_int_equal(run("-t134 -w%s/capture", fake.root), 0);
 	assert_in_file("capture/capture",
-		       "\nlost cpu0 0\nread cpu0 0\nlost cpu1 7\nread cpu1 900\n");
+		       "\nlost cpu0 3\nread cpu0 50\nlost cpu1 7\nread cpu1 900\n");
 }
 
 static void drop_records(void *context, uint64_t now)
