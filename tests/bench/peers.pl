@@ -446,7 +446,7 @@ sub document
 
 Other programs tell something of waits for memory, too. `tests/bench/peers` runs them beside allocfilt, at the
 same time and on the same five troubles, and makes this page. The kernels are Debian's $kernels; the programs
-are those of Debian 12. Each machine has one CPU, 512 MiB and slow disks.
+are those of Debian 12. Each machine has one CPU, 1 GiB and slow disks.
 
 | trouble | |
 |---|---|
@@ -469,7 +469,7 @@ $told
   It tells the reclaim of a throttled task, but not the sleep before it.
 - **offcputime** sees time off the CPU, so not the reclaim and the compaction that a task does itself. Only stacks
   of page faults, reclaim and `memory.high` are counted here, which its reader would have to pick out. It
-  had room for 16,384 stacks: with its default of 1,024 it lost most of them.
+  had room for 65,536 stacks: with its default of 1,024 it lost most of them.
 - **bpftrace** ran the program `tests/bench/peers.bt`: the two functions between which the kernel counts memory
   pressure. Whoever writes that program has to know them.
 - **trace-cmd, perf** have the tracepoints of reclaim and compaction, which say nothing of swap-in, refault and
@@ -486,7 +486,7 @@ Waits of 1 ms or more of the five tasks that the other program has, those that a
 end), and those of them whose durations agree within 5 %:
 
 $durations
-Records that were lost, as the programs say: $lost.
+Records that were lost of buffers of 16 MiB, as the programs say: $lost.
 
 ## Which question each answers
 
@@ -541,7 +541,7 @@ sub put
 	close $file or die "$name: $!\n";
 }
 
-# Each buffer had 4 MiB.
+# Each buffer has 16 MiB.
 sub lost
 {
 	my ($dir) = @_;
