@@ -18,6 +18,14 @@
 
 #define FIRST_SAMPLES (60 * NS_PER_SECOND)
 
+/*
+ * A machine has at most 400 series with the default configuration, as a fleet has many machines;
+ * tests/unit/metrics_test.c counts the worst case.
+ */
+#define UNIT_KEYS	  3  /* causes of a unit, and reasons; the rest is "other" */
+#define SHRINKER_SERIES	  12 /* the rest is "other" */
+#define SUPERBLOCK_SERIES 8  /* the rest is in the series of the shrinker */
+
 /* A metric family whose HELP and TYPE lines are written. */
 struct metric {
 	struct writer *writer;
@@ -94,52 +102,30 @@ static void metrics_one(struct writer *writer, const char *name, const char *typ
 	metrics_sample(&metric, NULL, value);
 }
 
-static void metrics_histogram(const struct metric *metric, const struct line *labels,
+static void metrics_histogram(struct writer *writer, const char *name, const char *help,
 			      const struct latency *latency)
 {
+	struct metric metric = metrics_begin(writer, name, "histogram", help);
 	uint64_t count = 0;
 	struct line line, edges;
 
 	for (unsigned int edge = 0; edge <= LATENCY_EDGES; edge++) {
 		line_clear(&edges);
-		line_add(&edges, "%s%sle=\"", labels->text, labels->used ? "," : "");
+		line_add(&edges, "le=\"");
 		if (edge < LATENCY_EDGES)
 			add_seconds(&edges, latency_edge(edge));
 		line_add(&edges, edge < LATENCY_EDGES ? "\"" : "+Inf\"");
 		count += latency_below(latency, edge);
-		begin_sample(&line, metric, "_bucket", &edges);
+		begin_sample(&line, &metric, "_bucket", &edges);
 		line_add(&line, "%" PRIu64, count);
-		line_put(&line, metric->writer);
+		line_put(&line, writer);
 	}
-	begin_sample(&line, metric, "_sum", labels);
+	begin_sample(&line, &metric, "_sum", NULL);
 	add_seconds(&line, latency->total);
-	line_put(&line, metric->writer);
-	begin_sample(&line, metric, "_count", labels);
+	line_put(&line, writer);
+	begin_sample(&line, &metric, "_count", NULL);
 	line_add(&line, "%" PRIu64, latency->count);
-	line_put(&line, metric->writer);
-}
-
-/* Roles of the same work share a key; each series is there from its first stall on. */
-static void metrics_roles(const struct metric *metric, const struct latency roles[ROLE_COUNT + 1])
-{
-	for (int role = 0; role <= ROLE_COUNT; role++) {
-		const char *key = catalog_role_key(role < ROLE_COUNT ? role : ROLE_NONE);
-		struct latency sum = roles[role];
-		bool first = true;
-		struct line labels;
-
-		for (int other = 0; other < ROLE_COUNT && role < ROLE_COUNT; other++) {
-			if (other == role || strcmp(catalog_role_key(other), key))
-				continue;
-			first = first && other > role;
-			latency_merge(&sum, &roles[other]);
-		}
-		if (!first || !sum.count)
-			continue;
-		line_clear(&labels);
-		add_label(&labels, "role", key);
-		metrics_histogram(metric, &labels, &sum);
-	}
+	line_put(&line, writer);
 }
 
 static void metrics_functions(struct writer *writer, const struct plan *plan)
@@ -180,47 +166,74 @@ enum unit_family {
 	UNIT_FAMILIES
 };
 
+/* Stalls of a unit with one cause, or its memory waits with one reason. */
+struct unit_sum {
+	const char *key;
+	uint64_t count, ns;
+	uint64_t since; /* ns: end of the first one */
+};
+
+#define UNIT_SUMS_MAX (ROLE_COUNT + CAUSES)
+
+/* Lists the causes or the reasons of a unit in the order of their first stalls, so each keeps its place. */
+static size_t unit_sums(const struct unit_series *unit, bool waits,
+			struct unit_sum sums[UNIT_SUMS_MAX])
+{
+	size_t count = 0;
+
+	for (int i = 0; i < (waits ? ROLE_COUNT : CAUSES); i++) {
+		struct unit_sum sum = { .count = 0 };
+		size_t at = count;
+
+		if (waits)
+			sum = (struct unit_sum){ catalog_role_key(i), unit->waits.of[i].count,
+						 unit->waits.of[i].total, unit->waits.of[i].since };
+		else
+			sum = (struct unit_sum){ cause_name(i)->key, unit->causes[i].count,
+						 unit->causes[i].total, unit->since[i] };
+		if (!sum.count)
+			continue;
+		for (; at && sums[at - 1].since > sum.since; at--)
+			sums[at] = sums[at - 1];
+		sums[at] = sum;
+		count++;
+	}
+	return count;
+}
+
+/* Adds up those from a place on. Returns how many there are now. */
+static size_t unit_sums_fold(struct unit_sum *sums, size_t count, size_t from, const char *key)
+{
+	if (count <= from)
+		return count;
+	sums[from].key = key;
+	for (size_t i = from + 1; i < count; i++) {
+		sums[from].count += sums[i].count;
+		sums[from].ns += sums[i].ns;
+	}
+	return from + 1;
+}
+
 /*
  * Prometheus sees the increase between two samples. A counter that begins with its first stall
- * would hide it, so it is 0 for a minute: by then every scraper has a sample. @since: ns, end of
- * the first stall; @ts: ns; 0: the text is not written again
+ * would hide it, so it is 0 for a minute: by then every scraper has a sample. @ts: ns; 0: the text
+ * is not written again
  */
-static void metrics_counter(const struct metric *metric, const struct line *unit, const char *label,
-			    const char *key, uint64_t value, uint64_t since, uint64_t ts)
-{
-	struct line labels = *unit;
-
-	add_label(&labels, label, key);
-	metrics_sample(metric, &labels, ts && ts < since + FIRST_SAMPLES ? 0 : value);
-}
-
-static bool has_stalls(const struct unit_series *unit)
-{
-	int cause = 0;
-
-	while (cause < CAUSES && !unit->causes[cause].count)
-		cause++;
-	return cause < CAUSES;
-}
-
-static void metrics_unit(const struct metric *metric, const struct line *labels,
+static void metrics_unit(const struct metric *metric, const struct line *unit_labels,
 			 const struct unit_series *unit, enum unit_family which, uint64_t ts)
 {
-	for (int cause = 0; which < UNIT_RECENT_MAX && cause < CAUSES; cause++) {
-		const struct cause_sum *sum = &unit->causes[cause];
+	bool waits = which > UNIT_RECENT_MAX,
+	     is_count = which == UNIT_STALLS || which == UNIT_WAITS;
+	struct unit_sum sums[UNIT_SUMS_MAX];
+	size_t count = unit_sums(unit, waits, sums);
 
-		if (sum->count)
-			metrics_counter(metric, labels, "cause", cause_name(cause)->key,
-					which == UNIT_STALLS ? sum->count : sum->total,
-					unit->since[cause], ts);
-	}
-	for (int role = 0; which > UNIT_RECENT_MAX && role < ROLE_COUNT; role++) {
-		const struct wait_sum *sum = &unit->waits.of[role];
+	count = unit_sums_fold(sums, count, is_count ? 0 : UNIT_KEYS, is_count ? "" : "other");
+	for (size_t i = 0; i < count; i++) {
+		bool is_new = ts && ts < sums[i].since + FIRST_SAMPLES;
+		struct line labels = *unit_labels;
 
-		if (sum->count)
-			metrics_counter(metric, labels, "reason", catalog_role_key(role),
-					which == UNIT_WAITS ? sum->count : sum->total, sum->since,
-					ts);
+		add_label(&labels, waits ? "reason" : "cause", sums[i].key);
+		metrics_sample(metric, &labels, is_new ? 0 : is_count ? sums[i].count : sums[i].ns);
 	}
 }
 
@@ -228,15 +241,13 @@ static void metrics_unit(const struct metric *metric, const struct line *labels,
 static void metrics_units(struct writer *writer, const struct summary_view *view, bool goes_on)
 {
 	static const struct metric_text families[UNIT_FAMILIES] = {
-		{ "allocfilt_stalls_total", "counter",
-		  "Stalls of tasks that waited, by unit and by cause: what took at least half." },
+		{ "allocfilt_stalls_total", "counter", "Stalls of tasks that waited, by unit." },
 		{ "allocfilt_stall_seconds_total", "counter",
-		  "Time of stalls of tasks that waited, by unit and by cause." },
+		  "Time of stalls of tasks that waited, by unit and by cause: what took at least half." },
 		{ "allocfilt_stall_recent_max_seconds", "gauge",
 		  "The longest stall of a unit that ended in this minute or the two before." },
 		{ "allocfilt_memory_waits_total", "counter",
-		  "Memory waits as the kernel counts them for PSI, the short ones too, by unit and "
-		  "by reason." },
+		  "Memory waits as the kernel counts them for PSI, the short ones too, by unit." },
 		{ "allocfilt_memory_wait_seconds_total", "counter",
 		  "Time of memory waits, by unit and by reason." },
 	};
@@ -244,6 +255,7 @@ static void metrics_units(struct writer *writer, const struct summary_view *view
 	for (int which = 0; which < UNIT_FAMILIES; which++) {
 		struct metric metric = metrics_begin(writer, families[which].name,
 						     families[which].type, families[which].help);
+		struct unit_sum sums[UNIT_SUMS_MAX];
 		const struct unit_series *unit;
 
 		for (size_t i = 0; (unit = units_series(view->units, i)); i++) {
@@ -251,8 +263,9 @@ static void metrics_units(struct writer *writer, const struct summary_view *view
 
 			line_clear(&labels);
 			add_label(&labels, "unit", unit->name);
-			metrics_unit(&metric, &labels, unit, which, goes_on ? view->ts : 0);
-			if (which == UNIT_RECENT_MAX && has_stalls(unit))
+			if (which != UNIT_RECENT_MAX)
+				metrics_unit(&metric, &labels, unit, which, goes_on ? view->ts : 0);
+			else if (unit_sums(unit, false, sums))
 				metrics_sample(&metric, &labels, units_recent_max(unit, view->ts));
 		}
 	}
@@ -264,14 +277,10 @@ static void metrics_stalls(struct writer *writer, const struct summary_view *vie
 	const struct summary_stalls *background = summary_stalls(view->summary, STALLS_BACKGROUND);
 	struct metric metric;
 
-	metric = metrics_begin(writer, "allocfilt_stall_duration_seconds", "histogram",
-			       "Stalls of tasks that waited, by the role of their outermost "
-			       "function.");
-	metrics_roles(&metric, waiting->roles);
-	metric = metrics_begin(writer, "allocfilt_background_duration_seconds", "histogram",
-			       "Slow runs of kswapd and kcompactd, by the role of their outermost "
-			       "function.");
-	metrics_roles(&metric, background->roles);
+	metrics_histogram(writer, "allocfilt_stall_duration_seconds",
+			  "Stalls of tasks that waited.", &waiting->latency);
+	metrics_histogram(writer, "allocfilt_background_duration_seconds",
+			  "Slow runs of kswapd and kcompactd.", &background->latency);
 	metrics_functions(writer, view->plan);
 	metrics_units(writer, view, goes_on);
 	metrics_one(writer, "allocfilt_incomplete_stalls_total", "counter",
@@ -282,7 +291,13 @@ static void metrics_stalls(struct writer *writer, const struct summary_view *vie
 	metrics_phases(&metric, &waiting->phases);
 	metric = metrics_begin(writer, "allocfilt_background_phase_seconds_total", "counter",
 			       "Where the time of slow runs of kswapd and kcompactd went.");
-	metrics_phases(&metric, &background->phases);
+	for (int group = 0; group < PHASE_GROUPS; group++) {
+		struct line labels;
+
+		line_clear(&labels);
+		add_label(&labels, "group", phase_group_names[group].key);
+		metrics_sample(&metric, &labels, phases_group(&background->phases, group));
+	}
 }
 
 /* Shrinkers have a family for each of these, and so have superblocks. */
@@ -318,37 +333,42 @@ static void metrics_shrinkers(struct writer *writer, const struct summary_view *
 		{ "allocfilt_shrinker_max_seconds", "gauge",
 		  "The longest run of a shrinker since the start." },
 	};
-	struct shrinker_total sums[SHRINKERS_MAX];
-	uint64_t names[SHRINKERS_MAX]; /* hash_text() */
-	const struct shrinker_total *total;
+	const struct shrinker_total *order[SHRINKERS_MAX], *total;
+	struct shrinker_total sums[SHRINKER_SERIES + 1] = { 0 };
+	uint64_t names[SHRINKER_SERIES]; /* hash_text() */
 	char name[STALL_FUNCTION_MAX];
-	size_t count = 0;
+	size_t nr = 0, count = 0;
 
+	/* The first that ran have series: a ranking by time would move counts between series. */
+	for (size_t at; (total = summary_at(view->summary, SUMMARY_SHRINKERS, nr)); nr++) {
+		for (at = nr; at && order[at - 1]->number > total->number; at--)
+			order[at] = order[at - 1];
+		order[at] = total;
+	}
 	/* Functions of one name share a series: those without a symbol, or of two modules or files. */
-	for (size_t i = 0, at; (total = summary_at(view->summary, SUMMARY_SHRINKERS, i)); i++) {
-		shrinker_name(view, total, name);
-		names[count] = hash_text(name);
-		for (at = 0; names[at] != names[count]; at++)
+	for (size_t i = 0, at; i < nr; i++) {
+		shrinker_name(view, order[i], name);
+		for (at = 0; at < count && names[at] != hash_text(name); at++)
 			;
-		if (at == count) {
-			sums[count++] = *total;
-			continue;
+		if (at == count && count < SHRINKER_SERIES) {
+			names[count++] = hash_text(name);
+			sums[at].callback = order[i]->callback;
 		}
-		sums[at].ranked.total += total->ranked.total;
-		sums[at].count += total->count;
-		if (total->max > sums[at].max)
-			sums[at].max = total->max;
+		sums[at].ranked.total += order[i]->ranked.total;
+		sums[at].count += order[i]->count;
+		if (order[i]->max > sums[at].max)
+			sums[at].max = order[i]->max;
 	}
 	for (int which = 0; which < TOTALS; which++) {
 		struct metric metric = metrics_begin(writer, families[which].name,
 						     families[which].type, families[which].help);
 
-		for (size_t i = 0; i < count; i++) {
+		for (size_t i = 0; i <= SHRINKER_SERIES && sums[i].count; i++) {
 			struct line labels;
 
 			shrinker_name(view, &sums[i], name);
 			line_clear(&labels);
-			add_label(&labels, "shrinker", name);
+			add_label(&labels, "shrinker", i < SHRINKER_SERIES ? name : "other");
 			metrics_total(&metric, &labels, &sums[i], which);
 		}
 	}
@@ -370,7 +390,9 @@ static void metrics_superblocks(struct writer *writer, const struct summary_view
 		struct metric metric = metrics_begin(writer, families[which].name,
 						     families[which].type, families[which].help);
 
-		for (size_t i = 0; (total = summary_at(view->summary, SUMMARY_SUPERBLOCKS, i));
+		for (size_t i = 0, shown = 0;
+		     shown < SUPERBLOCK_SERIES &&
+		     (total = summary_at(view->summary, SUMMARY_SUPERBLOCKS, i));
 		     i++) {
 			const struct superblock_name *is =
 				shrinker_names_parts(view->shrinker_names, (int)total->ranked.id);
@@ -379,6 +401,7 @@ static void metrics_superblocks(struct writer *writer, const struct summary_view
 
 			if (!is)
 				continue;
+			shown++;
 			snprintf(device, sizeof(device), "%u:%u", is->major, is->minor);
 			line_clear(&labels);
 			add_label(&labels, "superblock", is->name);
@@ -386,33 +409,6 @@ static void metrics_superblocks(struct writer *writer, const struct summary_view
 			add_label(&labels, "mountpoint", is->mount);
 			metrics_total(&metric, &labels, total, which);
 		}
-	}
-}
-
-static void metrics_cpu(const struct metric *metric, int cpu, uint64_t number)
-{
-	struct line labels;
-
-	line_clear(&labels);
-	line_add(&labels, "cpu=\"%d\"", cpu);
-	metrics_sample(metric, &labels, number);
-}
-
-static void metrics_losses(struct writer *writer, const struct summary_view *view)
-{
-	const int *cpus = view->cpus.numbers;
-	struct metric metric;
-	uint64_t unknown;
-
-	metric = metrics_begin(writer, "allocfilt_lost_records_total", "counter",
-			       "Records that the kernel's ring buffer of a CPU had no room for.");
-	for (int i = 0; i < view->cpus.count; i++)
-		metrics_cpu(&metric, cpus[i], losses_of(view->losses, cpus[i], &unknown));
-	metric = metrics_begin(writer, "allocfilt_unknown_losses_total", "counter",
-			       "Times that an unknown number of records of a CPU was lost.");
-	for (int i = 0; i < view->cpus.count; i++) {
-		losses_of(view->losses, cpus[i], &unknown);
-		metrics_cpu(&metric, cpus[i], unknown);
 	}
 }
 
@@ -458,7 +454,10 @@ int metrics_text(struct writer *writer, const struct summary_view *view,
 	metrics_stalls(writer, view, process && !process->last);
 	metrics_shrinkers(writer, view);
 	metrics_superblocks(writer, view);
-	metrics_losses(writer, view);
+	metrics_one(writer, "allocfilt_lost_records_total", "counter",
+		    "Records that the kernel's ring buffers had no room for.", view->lost);
+	metrics_one(writer, "allocfilt_unknown_losses_total", "counter",
+		    "Times that an unknown number of records was lost.", view->lost_times);
 	metric = metrics_begin(writer, "allocfilt_table_overflows_total", "counter",
 			       "What full tables of allocfilt dropped or merged.");
 	for (size_t i = 0; i < view->nr_overflows; i++) {

@@ -111,7 +111,8 @@ static void count_run(struct ranking *table, struct shrinker_total *total, uint6
 		      uint64_t ns)
 {
 	total->callback = callback;
-	total->count++;
+	if (!total->count++)
+		total->number = ranking_count(table) + ranking_evicted(table);
 	if (ns > total->max)
 		total->max = ns;
 	ranking_spend(table, total, ns);
@@ -214,7 +215,6 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 	latency_add(&stalls->latency, ns);
 	phases_add(&stalls->phases, &stall->phases);
 	count_cause(&stalls->causes[cause], ns);
-	latency_add(&stalls->roles[stall->role == ROLE_NONE ? ROLE_COUNT : stall->role], ns);
 	if (named->background) {
 		count_total(summary, SUMMARY_KERNEL_THREADS, (uint64_t)stall->tid, named->name, ns);
 		return;

@@ -63,6 +63,7 @@ struct shrinker_total {
 	uint64_t callback;    /* address of its scan function */
 	uint64_t max;	      /* ns */
 	uint64_t count;
+	uint64_t number; /* in the order of their first runs */
 };
 
 /* Stalls of tasks that waited, and those of kswapd and kcompactd, for which no task waits. */
@@ -72,8 +73,6 @@ struct summary_stalls {
 	struct latency latency;
 	struct phases phases;
 	struct cause_sum causes[CAUSES];
-	/* by role of the outermost function; ROLE_COUNT: of none */
-	struct latency roles[ROLE_COUNT + 1];
 	struct waits waits;
 	struct remedies remedies; /* of tasks that waited */
 };
