@@ -55,13 +55,23 @@ static void begin_minute(struct unit_series *unit, uint64_t minute)
 	}
 }
 
+/* Metrics tell the first causes apart: one that is counted later begins later, even if it ended before. */
+static void begin_cause(struct unit_series *unit, int cause, uint64_t end)
+{
+	for (int other = 0; other < CAUSES; other++)
+		if (unit->causes[other].count && unit->since[other] >= end)
+			end = unit->since[other] + 1;
+	unit->since[cause] = end;
+}
+
 static void count_series(struct unit_series *unit, const struct stall *stall, int cause)
 {
 	uint64_t ns = stall->end - stall->start;
 	uint64_t minute = stall->end / NS_PER_MINUTE, age;
 
-	if (!unit->causes[cause].count++)
-		unit->since[cause] = stall->end;
+	if (!unit->causes[cause].count)
+		begin_cause(unit, cause, stall->end);
+	unit->causes[cause].count++;
 	add_ns(&unit->causes[cause].total, ns);
 	begin_minute(unit, minute);
 	/* A stall may be emitted after one that ended later. */
