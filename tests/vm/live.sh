@@ -43,6 +43,7 @@ yes()
 # lines DIR: sets $read to the lines of data, and $status
 lines()
 {
+	# shellcheck disable=SC2034 # for the scripts
 	read=$({
 		allocfilt -q --summary=none -s "$1" 2>/tmp/lines.err
 		echo $? >/tmp/lines.status
