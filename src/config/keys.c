@@ -163,7 +163,7 @@ const struct key keys[] = {
 	{ "version", "-V", KEY_TASK, KEY_OPTION, ALL,
 	  TASK(TASK_VERSION, "print the version, and what it was built with") },
 	{ "help", "-h", KEY_TASK, KEY_OPTION, ALL, TASK(TASK_HELP, "print this help") },
-	{ "metrics-cgroups", NULL, KEY_NUMBER, KEY_FILE, ALL, FIELD(metrics_cgroups), "16",
+	{ "metrics-cgroups", NULL, KEY_NUMBER, KEY_FILE, ALL, FIELD(metrics_cgroups), "10",
 	  NUMBER(0, 128) },
 	{ "page-allocation", NULL, KEY_SWITCH, KEY_FILE, ALL, FIELD(page_allocation), "yes",
 	  .journal_default = "no", .allowed = YES_OR_NO },

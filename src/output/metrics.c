@@ -22,7 +22,7 @@
  * A machine has at most 400 series with the default configuration, as a fleet has many machines;
  * tests/unit/metrics_test.c counts the worst case.
  */
-#define UNIT_KEYS	  3  /* causes of a unit, and reasons; the rest is "other" */
+#define UNIT_KEYS	  6  /* causes of a unit, and reasons; the rest is "other" */
 #define SHRINKER_SERIES	  12 /* the rest is "other" */
 #define SUPERBLOCK_SERIES 8  /* the rest is in the series of the shrinker */
 

@@ -174,7 +174,7 @@ sub shown_label
 }
 
 # At most so many series of a family, by a label, are told apart; the others add up to "other".
-my ($KEYS, $SHRINKERS, $SUPERBLOCKS) = (3, 12, 8);
+my ($KEYS, $SHRINKERS, $SUPERBLOCKS) = (6, 12, 8);
 
 my $stalls = 0;
 my %ended;

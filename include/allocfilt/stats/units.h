@@ -28,8 +28,8 @@ struct unit_series {
 	struct hash_link link;
 	char name[UNIT_NAME_BYTES];
 	struct cause_sum causes[CAUSES];
-	uint64_t since
-		[CAUSES]; /* ns, trace clock: end of the first stall of a cause, in their order */
+	/* ns, trace clock: end of the first stall of each cause; one that is counted later ends later */
+	uint64_t since[CAUSES];
 	struct waits waits;
 	uint64_t minute;	/* of the latest stall or memory wait */
 	uint64_t recent_max[3]; /* ns: longest stall of that minute, and of the minutes before */
