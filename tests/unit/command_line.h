@@ -42,16 +42,13 @@ static inline void parse_good(struct options *options, const char *text)
 
 static inline void note_value(const struct key *key, const void *field)
 {
-	const pid_t *pids = *(pid_t *const *)field;
-	char **names = *(char **const *)field;
-
 	note("%s%s=", notes.used ? " " : "", key->name);
 	if (key->kind == KEY_PIDS)
-		for (int i = 0; pids[i]; i++)
-			note("%s%d", i ? "," : "", pids[i]);
+		for (const pid_t *pids = *(pid_t *const *)field, *pid = pids; *pid; pid++)
+			note("%s%d", pid != pids ? "," : "", *pid);
 	else if (key->kind == KEY_FUNCTIONS || key->kind == KEY_EVENTS)
-		for (int i = 0; names[i]; i++)
-			note("%s%s", i ? "," : "", names[i]);
+		for (char **names = *(char **const *)field, **name = names; *name; name++)
+			note("%s%s", name != names ? "," : "", *name);
 	else if (key->kind == KEY_QUANTITY)
 		note("%" PRIu64, *(const uint64_t *)field);
 	else if (key->kind == KEY_NUMBER)
