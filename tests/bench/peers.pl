@@ -95,7 +95,7 @@ sub graph_text
 	return (pairs(@events), @windows);
 }
 
-# What each peer tells: {tid, ms, kind}, and end where it has a time. Of events: time in s, tid, name.
+# The waits that each peer tells: {tid, ms, kind}, and end where it has a time. Events have a time in s, a tid, a name.
 my %events = (
 	'trace-cmd' => [qr/-(?<tid>\d+)\s+\[\d+\]\s+(?<time>[\d.]+): (?<name>\w+):/, 'trace-cmd.txt', 1],
 	'perf-record' => [qr/\s(?<tid>\d+) \[\d+\]\s+(?<time>[\d.]+):\s+\w+:(?<name>\w+):/, 'perf-record.txt', 1],
@@ -122,7 +122,7 @@ sub told_by
 	} lines("$dir/bpftrace.txt");
 }
 
-# Of each stack its sum; only those of a page fault, of memory.high or of reclaim, not where felt pauses.
+# Each stack has one sum. Stacks of page faults, of memory.high and of reclaim count, not those where felt pauses.
 sub offcputime
 {
 	my ($tid, $stack, @sums) = (0, '');
@@ -149,7 +149,7 @@ sub long_calls
 	return sum0(map { /^\s*(\d+) -> \d+\s+: (\d+)/ && $1 >= 1024 ? $2 : () } lines("$_[0]/funclatency.txt"));
 }
 
-# What each adds to what is measured without it before and after, ns; and what was measured of itself.
+# The cost of each peer, ns: the difference from the runs without it before and after. Its own start and memory, too.
 sub cost
 {
 	my (%cost, %last, %with);
@@ -208,7 +208,7 @@ sub release
 	return $_[0] =~ s,.*/,,r;
 }
 
-# Of the tasks in %$felt, by trouble: ms and number of those of 1 ms and more
+# Waits of 1 ms and more of the tasks in %$felt, by trouble: their ms and their number
 sub by_trouble
 {
 	my ($felt, $told) = @_;
@@ -257,7 +257,7 @@ sub give_times
 	}
 }
 
-# Of their long waits of these tasks: how many there are, how many end with one of ours, how many of these
+# Long waits that a peer tells of these tasks: how many there are, how many end with one of ours, how many of these
 # are as long, within 5 %, and both sums.
 sub compare
 {
@@ -285,7 +285,7 @@ sub compare
 	return \%result;
 }
 
-# Of our stalls of these tasks: in how many a peer has a wait, and how much of their time that is.
+# Our stalls of these tasks: in how many a peer has a wait, and how much of their time that is.
 sub covered
 {
 	my ($run, $peer) = @_;
@@ -319,7 +319,7 @@ sub run_of
 	return $kernel->{ $peer eq 'pair' ? 'pair' : 'beside' };
 }
 
-# By trouble, ms that a peer tells
+# The ms that a peer tells, by trouble
 sub told_by_trouble
 {
 	my ($run, $peer) = @_;
@@ -396,7 +396,7 @@ sub cost_table
 		. $text;
 }
 
-# What a reader gets of the run: of allocfilt its list and summary.
+# The lines that a reader gets of a run. Those of allocfilt are its list and its summary.
 sub lines_of
 {
 	my ($run, $peer) = @_;

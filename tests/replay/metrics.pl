@@ -294,7 +294,7 @@ for my $name (sort keys %value) {
 
 		next if $name =~ /^allocfilt_(?:build|function)_info$/;
 		$got = ns($got) if $seconds{$name};
-		# What the JSON does not tell is 0: nothing lost, no stall at all.
+		# A value that the JSON does not have is 0: nothing lost, no stall at all.
 		$wanted //= $name =~ /_(?:phase_seconds|stall_seconds|losses|records|stalls)_total$|_duration_seconds_/ ? 0 : 'none';
 		$got = ns($got) if !$seconds{$name} && $name =~ /_seconds(?:_|$)/ && !$wanted;
 		wrong("$name {$labels}: $got and not $wanted") if $got ne $wanted;

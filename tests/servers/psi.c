@@ -58,7 +58,7 @@ static int open_pressure(const char *cgroup, const char *name)
 	return fd;
 }
 
-/* Of the line "some" and, if there is one, of the line "full" */
+/* Totals of the line "some" and, if there is one, of the line "full" */
 static int read_totals(int fd, uint64_t us[2])
 {
 	char text[256];

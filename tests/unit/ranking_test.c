@@ -77,7 +77,7 @@ TEST(test_order)
 	check_ranks("b 9, c 9, a 5, b 5");
 	assert_int_equal(ranking_count(ranking), 4);
 	assert_int_equal(ranking_evicted(ranking), 0);
-	/* Of a name that is too long for the table the begin is kept. */
+	/* The table keeps the begin of a name that is too long for it. */
 	ranking_reset(ranking);
 	enter(1, "0123456789", 1);
 	check_ranks("0123456 1");

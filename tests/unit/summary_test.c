@@ -176,7 +176,7 @@ TEST(test_functions)
 	assert_int_equal(at(SUMMARY_FUNCTIONS, 2)->latency.total, 200);
 }
 
-/* Those of kswapd are separate. */
+/* Stalls of kswapd are separate. */
 TEST(test_sides)
 {
 	const struct summary_stalls *waiting = summary_stalls(summary, STALLS_WAITING);

@@ -327,7 +327,7 @@ UNIT_TEST(test_no_room)
 	close(full);
 }
 
-/* What is queued and what failed stays with the old descriptor. */
+/* Queued bytes and the error stay with the old descriptor. */
 UNIT_TEST(test_attach)
 {
 	int full = open("/dev/full", O_WRONLY);

@@ -289,7 +289,7 @@ static void fault(int64_t until)
 
 static const struct sched_param before = { .sched_priority = 2 };
 
-/* Whom the OOM killer takes has to run to give its memory back. */
+/* A task that the OOM killer takes has to run to give its memory back. */
 static void stay(const char *what)
 {
 	if (sched_setscheduler(0, SCHED_FIFO, &before))
@@ -365,7 +365,7 @@ static void print_felt(void)
 		printf("%lld %lld\n", (long long)(felt[i].start + wall), (long long)felt[i].ns);
 }
 
-/* Those that feel nothing. They end by themselves or stay. */
+/* These modes feel nothing. They end by themselves or stay. */
 static bool prepare(const char *what, char **args)
 {
 	if (!strcmp(what, "fragment"))
