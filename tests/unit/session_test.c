@@ -17,8 +17,8 @@
 #define UNDO	  "../run/undo"
 
 /*
- * Every call has its turn in `make check`; in check-unit, and with the sanitizers, which make it ten times
- * as slow, some of them.
+ * Every call has its turn in `make check-all`, every third in check; in check-unit, and with the
+ * sanitizers, which make it ten times as slow, fewer.
  */
 static int stride = 1;
 
