@@ -349,8 +349,8 @@ RUN(test_buffer_with_an_error)
 	assert_int_equal(loop_run(run.loop), 0);
 	assert_int_equal(run.most_reads, 1);
 	assert_int_equal(run.reads, 0);
-	/* On a busy machine the first tick may come together with the buffer. */
-	assert_in_range(loop_wakeups(run.loop), 2, 3);
+	/* On a busy machine ticks come together with the buffer, or late; awake all the time are thousands. */
+	assert_in_range(loop_wakeups(run.loop), 2, 10);
 	close(fds[0]);
 }
 
