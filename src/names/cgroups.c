@@ -34,6 +34,8 @@ struct cgroups {
 	uint64_t missed;
 	size_t size;
 	uint64_t before; /* of a cgroup that is not in the table; 0: those of the start are in it */
+	uint64_t most;	 /* bytes; 0: not known */
+	char most_path[CGROUP_PATH_MAX];
 	struct hash hash;
 	struct cgroup table[];
 };
@@ -74,6 +76,14 @@ static struct cgroup *add_cgroup(struct cgroups *cgroups, uint64_t id, const cha
 	return cgroup;
 }
 
+static void count_memory(struct cgroups *cgroups, const char *path, uint64_t bytes)
+{
+	if (bytes > cgroups->most)
+		snprintf(cgroups->most_path, sizeof(cgroups->most_path), "%s", path);
+	if (bytes > cgroups->most)
+		cgroups->most = bytes;
+}
+
 /* Returns the number of lines with a path. Without a table it only counts them. */
 static size_t read_saved_cgroups(struct cgroups *cgroups, int saved)
 {
@@ -99,6 +109,8 @@ static size_t read_saved_cgroups(struct cgroups *cgroups, int saved)
 			continue;
 		cgroup->before = 0;
 		cgroup->after = strtoull(number, NULL, 10);
+		if (text_parse_field(&line, number, sizeof(number)))
+			count_memory(cgroups, cgroup->path, strtoull(number, NULL, 10));
 	}
 	return count;
 }
@@ -225,6 +237,7 @@ void cgroups_walk(struct cgroups *cgroups, enum cgroups_walk which, FILE *stream
 
 	if (cgroups->mount < 0)
 		return;
+	cgroups->most = 0;
 	if (which == CGROUPS_BEGIN)
 		hash_clear(&cgroups->hash, &cgroups->table[0].link, cgroups->size);
 	snprintf(root, sizeof(root), "/proc/self/fd/%d/.", cgroups->mount);
@@ -233,7 +246,8 @@ void cgroups_walk(struct cgroups *cgroups, enum cgroups_walk which, FILE *stream
 		const char *dir = entry->fts_path + strlen(root) - 1;
 		const char *path = dir[1] ? dir + 1 : "/";
 		struct stat status;
-		uint64_t ns;
+		uint64_t ns, bytes = 0;
+		char *text;
 		bool known;
 
 		if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR)
@@ -243,13 +257,20 @@ void cgroups_walk(struct cgroups *cgroups, enum cgroups_walk which, FILE *stream
 			continue;
 		if (count++ < cgroups->size && which != CGROUPS_NAMES)
 			read_cgroup_pressure(cgroups, status.st_ino, dir, which == CGROUPS_BEGIN);
+		/* The memory of a cgroup counts in those above it, too, which have more links. */
+		if (which == CGROUPS_NOW && status.st_nlink <= 2 &&
+		    !file_read(entry->fts_path, "memory.current", &text, NULL)) {
+			bytes = strtoull(text, NULL, 10);
+			count_memory(cgroups, path, bytes);
+			free(text);
+		}
 		if (!stream)
 			continue;
 		fprintf(stream, "%" PRIu64 " ", (uint64_t)status.st_ino);
 		known = which == CGROUPS_NOW && cgroups_pressure(cgroups, path, &ns);
 		text_print_field(stream, path, known ? ' ' : '\n');
 		if (known)
-			fprintf(stream, "%" PRIu64 "\n", ns / NS_PER_US);
+			fprintf(stream, "%" PRIu64 " %" PRIu64 "\n", ns / NS_PER_US, bytes);
 	}
 	/* At the end of the tree fts_read() sets errno to 0. */
 	whole = whole && tree && count < most && !errno;
@@ -259,6 +280,12 @@ void cgroups_walk(struct cgroups *cgroups, enum cgroups_walk which, FILE *stream
 		cgroups->before = 0;
 	if (which != CGROUPS_NAMES && (!whole || count > cgroups->size))
 		cgroups->before = UNKNOWN;
+}
+
+const char *cgroups_most_memory(const struct cgroups *cgroups, uint64_t *ret_bytes)
+{
+	*ret_bytes = cgroups->most;
+	return cgroups->most ? cgroups->most_path : NULL;
 }
 
 bool cgroups_pressure(const struct cgroups *cgroups, const char *path, uint64_t *ret_ns)

@@ -311,6 +311,11 @@ bool resolver_pressure(const struct resolver *resolver, const char *cgroup, uint
 	return cgroups_pressure(resolver->cgroups, cgroup, ret_ns);
 }
 
+const char *resolver_most_memory(const struct resolver *resolver, uint64_t *ret_bytes)
+{
+	return cgroups_most_memory(resolver->cgroups, ret_bytes);
+}
+
 size_t resolver_event(struct resolver *resolver, const struct record *record, const char *field,
 		      char *text, size_t size)
 {

@@ -572,6 +572,8 @@ static void json_pressure(struct json *json, const struct summary_view *view)
 void json_summary(struct writer *writer, const struct summary_view *view)
 {
 	struct summary *summary = view->summary;
+	uint64_t bytes;
+	const char *most = resolver_most_memory(view->resolver, &bytes);
 	struct json json;
 
 	json_begin_line(&json, writer, "summary");
@@ -599,6 +601,10 @@ void json_summary(struct writer *writer, const struct summary_view *view)
 	json_waiters(&json, "cgroups", view, SUMMARY_CGROUPS);
 	json_waiters(&json, "kernel_threads", view, SUMMARY_KERNEL_THREADS);
 	json_pressure(&json, view);
+	if (most && !view->is_interval) {
+		json_string(&json, "most_memory", most);
+		json_number(&json, "most_memory_bytes", bytes);
+	}
 	json_flaws(&json, view);
 	if (view->has_sched) {
 		json_open(&json, "off_cpu", '{');

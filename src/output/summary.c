@@ -802,7 +802,8 @@ static void put_remedies(struct writer *writer, const struct summary_view *view)
 	const struct summary_total *cgroup;
 	const struct remedy *remedy;
 	struct line line;
-	uint64_t ns;
+	uint64_t ns, bytes;
+	const char *most = resolver_most_memory(view->resolver, &bytes);
 
 	for (int i = 0; (remedy = remedies_at(remedies, i, &ns)); i++) {
 		line_clear(&line);
@@ -820,6 +821,12 @@ static void put_remedies(struct writer *writer, const struct summary_view *view)
 		    strlen(runner->cgroup) > 1) {
 			line_add(&line, ", caused by ");
 			line_add_name(&line, writer, cgroup_label(view, runner->cgroup));
+		}
+		if (most && !view->is_interval &&
+		    (!strcmp(remedy->key, "direct_reclaim") || !strcmp(remedy->key, "dirty"))) {
+			line_add(&line, ", most memory has ");
+			line_add_name(&line, writer, cgroup_label(view, most));
+			line_add(&line, ": %" PRIu64 " MiB", bytes >> 20);
 		}
 		line_add(&line, ") %s\n      %s", remedy->finding, remedy->change);
 		line_put(&line, writer);

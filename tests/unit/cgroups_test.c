@@ -289,6 +289,52 @@ TEST(test_saved_pressure)
 	cgroups_free(cgroups);
 }
 
+static void put_memory(const char *cgroup, const char *bytes)
+{
+	char name[600];
+
+	snprintf(name, sizeof(name), "tree/%s/memory.current", cgroup);
+	put_text(name, bytes);
+}
+
+static void expect_most(const struct cgroups *cgroups, const char *path, uint64_t bytes)
+{
+	uint64_t most;
+	const char *most_path = cgroups_most_memory(cgroups, &most);
+
+	assert_int_equal(most, bytes);
+	if (path)
+		assert_string_equal(most_path, path);
+	else
+		assert_null(most_path);
+}
+
+/* What a slice has is what those in it have. The root has no such file. */
+TEST(test_most_memory)
+{
+	struct cgroups *cgroups;
+
+	put_pressure("slice/a", 1);
+	put_pressure("slice/b", 1);
+	put_pressure("none", 1);
+	put_memory("slice", "900\n");
+	put_memory("slice/a", "400\n");
+	put_memory("slice/b", "500\n");
+	cgroups = open_tree(CGROUPS_MAX);
+	cgroups_walk(cgroups, CGROUPS_BEGIN, NULL);
+	expect_most(cgroups, NULL, 0);
+	cgroups_walk(cgroups, CGROUPS_NOW, NULL);
+	expect_most(cgroups, "/slice/b", 500);
+	put_memory("slice/b", "300\n");
+	cgroups_walk(cgroups, CGROUPS_NOW, NULL);
+	expect_most(cgroups, "/slice/a", 400);
+	cgroups_free(cgroups);
+	put_text("cgroups", "1 / 9 0\n2 /a 9 400\n3 /b 9 500\n4 /c 9\n5 /d 9 499\n");
+	cgroups = open_saved();
+	expect_most(cgroups, "/b", 500);
+	cgroups_free(cgroups);
+}
+
 /* The lines of all directories, with a directory of ours as the mount. */
 TEST(test_print)
 {
@@ -307,12 +353,16 @@ TEST(test_print)
 		stream = fopen(test_path("cgroups"), "w");
 		assert_non_null(stream);
 		put_pressure("a b", i < 2 ? 100 : 101);
+		if (i == 4)
+			put_memory("a b", "18446744073709551615\n");
 		cgroups_walk(cgroups, walks[i], stream);
 		cgroups_walk(none, walks[i], stream);
 		fclose(stream);
 		snprintf(expected, sizeof(expected), "%llu /\n%llu /a\\040b%s\n",
 			 (unsigned long long)root.st_ino, (unsigned long long)inner.st_ino,
-			 walks[i] == CGROUPS_NOW ? " 1" : "");
+			 walks[i] != CGROUPS_NOW ? "" :
+			 i < 4			 ? " 1 0" :
+						   " 1 18446744073709551615");
 		assert_text("cgroups", expected);
 	}
 	cgroups_free(cgroups);
@@ -321,6 +371,7 @@ TEST(test_print)
 	assert_string_equal(cgroups_path(cgroups, root.st_ino), "/");
 	assert_string_equal(cgroups_path(cgroups, inner.st_ino), "/a b");
 	expect_pressure(cgroups, "/a b", 1);
+	expect_most(cgroups, "/a b", UINT64_MAX);
 	cgroups_free(cgroups);
 }
 

@@ -20,6 +20,7 @@ struct resolver {
 	const char *(*shrinker)(void *context, uint64_t shrinker);
 	size_t (*stack)(void *context, uint32_t number, const uint64_t **ret_frames);
 	bool (*pressure)(void *context, const char *cgroup, uint64_t *ret_ns);
+	const char *most_memory; /* it has 400 MiB */
 	bool migrate_column;
 	bool (*time)(void *context, uint64_t ts, char *text);
 	uint64_t realtime; /* of ts 0; 0: not known */
@@ -43,6 +44,12 @@ int resolver_symbol(void *context, uint64_t address, char style, char *text, siz
 bool resolver_pressure(const struct resolver *resolver, const char *cgroup, uint64_t *ret_ns)
 {
 	return resolver->pressure && resolver->pressure(resolver->context, cgroup, ret_ns);
+}
+
+const char *resolver_most_memory(const struct resolver *resolver, uint64_t *ret_bytes)
+{
+	*ret_bytes = resolver->most_memory ? 400 << 20 : 0;
+	return resolver->most_memory;
 }
 
 /* A field is the word after "FIELD=" in the text of the event. */

@@ -280,6 +280,29 @@ UNIT_TEST_WITH(test_pressure_of_cgroups, set_up, tear_down)
 	resolver.pressure = NULL;
 }
 
+/* Who has most memory is told where the machine is short, and not of an interval. */
+UNIT_TEST_WITH(test_most_memory, set_up, tear_down)
+{
+	struct stall one = { .tid = 1, .end = 3 * MS };
+	struct stall two = { .tid = 2, .end = MS };
+
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, 3 * MS);
+	phases_spend(&two.phases, PHASE_MEMCG_RECLAIM, PART_ITSELF, STATE_RUNNING, MS);
+	count_stall(&one, "t", "/a", false);
+	count_stall(&two, "u", "/b", false);
+	lacks(false, "most memory has");
+	lacks(true, "most_memory");
+	resolver.most_memory = "/system.slice/batch.service";
+	shows("\nnext: (75 %, felt by a, most memory has batch.service: 400 MiB) The machine");
+	text_has(text, "\nnext: (25 %, felt by b) The unit");
+	json_shows(
+		"\"most_memory\":\"/system.slice/batch.service\",\"most_memory_bytes\":419430400,");
+	view.is_interval = true;
+	lacks(false, "most memory has");
+	lacks(true, "most_memory");
+	resolver.most_memory = NULL;
+}
+
 /* The columns keep apart from the longest title, with and without states. */
 UNIT_TEST_WITH(test_columns, set_up, tear_down)
 {

@@ -9,8 +9,8 @@
 
 /*
  * Cgroups of cgroup2: their paths by the memcg_id of events, the inode number of the directory, and their
- * memory pressure (PSI) over the run, by how much the "some total" of memory.pressure grew. The kernel
- * brings that up to date when it is read (kernel/sched/psi.c: psi_show()).
+ * memory pressure (PSI) over the run, by how much the "some total" of memory.pressure grew, which the
+ * kernel brings up to date when it is read (kernel/sched/psi.c: psi_show()); and their memory at its end.
  */
 
 #define CGROUPS_MAX	2048 /* in the table of a live run */
@@ -51,8 +51,8 @@ enum cgroups_walk {
  * cgroups_walk - read the pressure of all cgroups of a running kernel, as many as there is room for
  * @stream: gets the lines of a capture's file cgroups; NULL: none are wanted
  *
- * A cgroup that was made since the start begins at 0. One that is gone keeps what was read last. In
- * the file a path has its pressure behind it, in us, if CGROUPS_NOW is asked for and it is known.
+ * A cgroup made since the start begins at 0. One that is gone keeps what was read last. In the file a path
+ * has behind it, with CGROUPS_NOW: its pressure, in us, if it is known; then its memory, in bytes, or 0.
  */
 void cgroups_walk(struct cgroups *cgroups, enum cgroups_walk which, FILE *stream);
 
@@ -63,5 +63,8 @@ void cgroups_walk(struct cgroups *cgroups, enum cgroups_walk which, FILE *stream
  * before a walk came; not all cgroups of the start were read; the kernel has no PSI, or no cgroup2.
  */
 bool cgroups_pressure(const struct cgroups *cgroups, const char *path, uint64_t *ret_ns);
+
+/** cgroups_most_memory - path of the cgroup, without others below, that has most; NULL: not known */
+const char *cgroups_most_memory(const struct cgroups *cgroups, uint64_t *ret_bytes);
 
 #endif

@@ -117,6 +117,9 @@ void resolver_read_pressure(struct resolver *resolver, bool begins);
 /** resolver_pressure - memory pressure of a cgroup over the run, see cgroups_pressure() */
 bool resolver_pressure(const struct resolver *resolver, const char *cgroup, uint64_t *ret_ns);
 
+/** resolver_most_memory - the cgroup with most memory at the end, see cgroups_most_memory() */
+const char *resolver_most_memory(const struct resolver *resolver, uint64_t *ret_bytes);
+
 /** resolver_event - print an event, "name: fields", or one field of it; see event_text() */
 size_t resolver_event(struct resolver *resolver, const struct record *record, const char *field,
 		      char *text, size_t size);
