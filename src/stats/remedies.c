@@ -82,6 +82,15 @@ static bool is_complete(const struct named_stall *named)
 	return !named->stall->incomplete;
 }
 
+/* kswapd has the CPU because memory is short, ksoftirqd to free what was reclaimed; neither can be limited. */
+static bool lost_cpu_to_others(const struct named_stall *named)
+{
+	const char *name = named->stall->nr_runners ? named->stall->runners[0].name : "";
+
+	return strncmp(name, "kswapd", strlen("kswapd")) &&
+	       strncmp(name, "ksoftirqd", strlen("ksoftirqd"));
+}
+
 /* ---- the table ---- */
 
 #define ROW(key, groups, parts, states, holds, ...)                                                \
@@ -98,7 +107,7 @@ static const struct {
 	bool (*holds)(const struct named_stall *named); /* NULL: always, for short waits too */
 	struct remedy remedy;
 } rows[REMEDIES] = {
-	ROW("cpu", ANY, ANY, BIT(STATE_WAITED), NULL,
+	ROW("cpu", ANY, ANY, BIT(STATE_WAITED), lost_cpu_to_others,
 	    "Other tasks had the CPUs when these could have run: this part is not a shortage of memory.",
 	    "Look at which tasks had the CPU meanwhile.",
 	    "Raise CPUWeight= of the unit that waited, limit who had the CPU (CPUQuota=), or add CPUs.",

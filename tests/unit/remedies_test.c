@@ -29,12 +29,13 @@ struct made {
 	uint64_t shrinker;	    /* its callback */
 	bool incomplete;
 	const char *name;
-	uint64_t compacts; /* ns */
+	uint64_t compacts;  /* ns */
+	const char *runner; /* who had the CPU most; NULL: not known */
 };
 
 static void count(struct made made, uint64_t ns)
 {
-	struct stall_slice slice = { .callback = made.shrinker };
+	struct stall_slice slice = { .callback = made.shrinker }, runner = { .tid = 7 };
 	struct stall stall = {
 		.order = made.order,
 		.gfp_names = made.gfp ? made.gfp : "",
@@ -47,6 +48,8 @@ static void count(struct made made, uint64_t ns)
 		.priority = made.priority ? *made.priority : 0,
 		.shrinkers = &slice,
 		.nr_shrinkers = made.shrinker != 0,
+		.runners = &runner,
+		.nr_runners = made.runner != NULL,
 		.incomplete = made.incomplete ? LACKS_LOST : LACKS_NOTHING,
 	};
 	struct task_info info = { .pid = 1 };
@@ -58,6 +61,7 @@ static void count(struct made made, uint64_t ns)
 		.resolver = &resolver,
 	};
 
+	snprintf(runner.name, sizeof(runner.name), "%s", made.runner ? made.runner : "");
 	snprintf(info.cgroup, sizeof(info.cgroup), "%s", made.cgroup ? made.cgroup : "");
 	phases_spend(&stall.phases, made.group, made.part, made.state, ns - made.compacts);
 	phases_spend(&stall.phases, PHASE_COMPACTION, PART_ITSELF, made.state, made.compacts);
@@ -94,6 +98,11 @@ static const struct {
 } cases[] = {
 	{ { PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_WAITED }, "cpu" },
 	{ { PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED }, "cpu" },
+	{ { PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_WAITED, .runner = "ks" }, "cpu" },
+	{ { PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_WAITED, .runner = "kswapd0" },
+	  "direct_reclaim" },
+	{ { PHASE_MEMCG_RECLAIM, PART_ITSELF, STATE_WAITED, .runner = "ksoftirqd/0" }, "limit" },
+	{ { PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, .runner = "kswapd0" }, "nothing" },
 	{ { PHASE_OUTSIDE, PART_ITSELF, STATE_BLOCKED }, "nothing" },
 	{ { PHASE_OUTSIDE, PART_ITSELF, STATE_OFF }, "nothing" },
 	{ { PHASE_DIRECT_RECLAIM, PART_SHRINKERS, UNKNOWN, .shrinker = INODES }, "inode_caches" },
