@@ -822,7 +822,7 @@ static void put_remedies(struct writer *writer, const struct summary_view *view)
 			line_add(&line, ", caused by ");
 			line_add_name(&line, writer, cgroup_label(view, runner->cgroup));
 		}
-		if (most && !view->is_interval &&
+		if (bytes >> 20 && !view->is_interval &&
 		    (!strcmp(remedy->key, "direct_reclaim") || !strcmp(remedy->key, "dirty"))) {
 			line_add(&line, ", most memory has ");
 			line_add_name(&line, writer, cgroup_label(view, most));

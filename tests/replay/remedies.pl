@@ -50,10 +50,12 @@ sub reclaim_key {
 	return 'limit';
 }
 
+sub lost_to_reclaim { ($_[0]{had_cpu}[0]{task} // '') =~ /^(?:kswapd|ksoftirqd)/ }
+
 sub key {
 	my ($stall, $phase, $part, $state) = @_;
 
-	return 'cpu' if $state eq 'cpu_wait';
+	return 'cpu' if $state eq 'cpu_wait' && !lost_to_reclaim($stall);
 	return reclaim_key($stall, $phase, $part) if $phase =~ /^(?:direct|memcg|node)_reclaim$/;
 	if ($phase eq 'compaction') {
 		return 'huge_pages' if asks_for_thp($stall);

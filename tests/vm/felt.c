@@ -3,18 +3,18 @@
  * A program that times its own waits in a shortage of memory; linked statically for the virtual
  * machine.
  *
- *   felt reread FILE MS      read pages of FILE, which is mapped, at random, so long
+ *   felt reread FILE MS      read pages of FILE, which is mapped as code, at random, so long
  *   felt grow MIB            write to each page of so much memory
  *   felt swap MIB MS         the same, have it written out, then read pages of it at random, so long
  *   felt both FILE MIB MS    the two at once: pages of FILE and of so much memory
  *   felt huge MIB            write to each huge page of so much memory
  *   felt short FILE MIB MS   take all memory but so much; fill half of that, give it back and
  *                            read FILE, whose reads are not counted, over and over, so long
- *   felt packet BLOCKS       open packet sockets with rings of 64 blocks of 16 pages, so many in all
+ *   felt packet BLOCKS       open a packet socket with a ring of so many blocks of 16 pages
  *   felt socket COUNT        send so many messages of 16,000 bytes that nobody receives
  *   felt faults MS           write to new pages, so long
- *   felt fragment MIB        take all free memory but so much, give back every second page, say so
- *                            and stay
+ *   felt fragment MIB COUNT  take all free memory but so much, give back every second page, have
+ *                            so many more tasks that share the others, say so and stay
  *   felt victim MIB          write to each page of so much memory, say so and stay, first for the
  *                            OOM killer
  *   felt names DIR COUNT     look for so many files that are not in DIR
@@ -119,13 +119,14 @@ static volatile char *map_memory(size_t size, int advice)
 	return map;
 }
 
+/* Pages of code are in use from their first read on (mm/vmscan.c), those of data only later. */
 static char *map_file(const char *name, size_t *size)
 {
 	int fd = open(name, O_RDONLY);
 	char *map;
 
 	*size = lseek(fd, 0, SEEK_END);
-	map = mmap(NULL, *size, PROT_READ, MAP_SHARED, fd, 0);
+	map = mmap(NULL, *size, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		die(name);
 	close(fd);
@@ -238,23 +239,20 @@ static void run_short(const char *name, size_t left, int64_t ms)
 }
 
 /* In alloc_pg_vec() a block is of __get_free_pages(). Without a protocol no packet comes. */
-static void open_packet_sockets(unsigned long blocks)
+static void open_packet_socket(unsigned long blocks)
 {
 	struct tpacket_req ring = {
 		.tp_block_size = 16 * page,
-		.tp_block_nr = 64,
+		.tp_block_nr = blocks,
 		.tp_frame_size = page,
-		.tp_frame_nr = 64 * 16,
+		.tp_frame_nr = blocks * 16,
 	};
+	int fd = socket(AF_PACKET, SOCK_RAW, 0);
+	int64_t start = now();
 
-	for (unsigned long i = 0; i < blocks; i += ring.tp_block_nr) {
-		int fd = socket(AF_PACKET, SOCK_RAW, 0);
-		int64_t start = now();
-
-		if (fd < 0 || setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &ring, sizeof(ring)))
-			die("ring of a packet socket");
-		took(start, now());
-	}
+	if (fd < 0 || setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &ring, sizeof(ring)))
+		die("ring of a packet socket");
+	took(start, now());
 }
 
 /* Up to SKB_MAX_ALLOC, the data of a message is one block of kmalloc(), here of order 2. */
@@ -300,7 +298,7 @@ static void stay(const char *what)
 		pause();
 }
 
-static void fragment(size_t left)
+static void fragment(size_t left, unsigned long sharers)
 {
 	volatile char *map;
 	struct sysinfo info;
@@ -314,6 +312,11 @@ static void fragment(size_t left)
 	for (size_t at = 0; at < size; at += 2 * page)
 		if (madvise((char *)map + at, page, MADV_DONTNEED))
 			die("madvise");
+	/* A page that is in many page tables takes its time to move. */
+	for (unsigned long i = 0; i < sharers; i++)
+		if (!fork())
+			for (;;)
+				pause();
 	stay("fragmented");
 }
 
@@ -368,8 +371,8 @@ static void print_felt(void)
 /* These modes feel nothing. They end by themselves or stay. */
 static bool prepare(const char *what, char **args)
 {
-	if (!strcmp(what, "fragment"))
-		fragment(strtoul(args[0], NULL, 10) * MIB);
+	if (args[1] && !strcmp(what, "fragment"))
+		fragment(strtoul(args[0], NULL, 10) * MIB, strtoul(args[1], NULL, 10));
 	else if (!strcmp(what, "victim"))
 		victim(strtoul(args[0], NULL, 10) * MIB);
 	else if (args[1] && !strcmp(what, "names"))
@@ -400,7 +403,7 @@ static bool feel(const char *what, char **args, int nr_args)
 	else if (!strcmp(what, "short"))
 		run_short(args[0], size, last * 1000000);
 	else if (!strcmp(what, "packet"))
-		open_packet_sockets(last);
+		open_packet_socket(last);
 	else if (!strcmp(what, "socket"))
 		send_many(last);
 	else if (!strcmp(what, "faults"))
