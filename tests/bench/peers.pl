@@ -25,7 +25,7 @@ my %title = (pair => 'the scripts of 2016', 'perf-record' => '`perf record`', 'p
 my %measures = (
 	felt => 'its accesses to memory', drsnoop => 'direct reclaim', bpftrace => 'memory waits',
 	'trace-cmd' => 'direct and memcg reclaim, compaction', 'perf-record' => 'the same',
-	'perf-trace' => 'direct and memcg reclaim', pair => 'direct reclaim, and functions',
+	'perf-trace' => 'direct and memcg reclaim', pair => 'direct reclaim, compaction',
 );
 my $allocfilt = $ENV{ALLOCFILT} // 'build/allocfilt';
 
@@ -75,6 +75,8 @@ sub felt
 # Pairs of events, given in order as [time in s, tid, name]
 my %begins = (mm_vmscan_direct_reclaim_begin => 'direct', mm_vmscan_memcg_reclaim_begin => 'memcg',
 	mm_compaction_begin => 'compaction', memory_wait_begin => 'wait');
+my %kinds = map { $_ => 1 } values %begins;
+my %function_kinds = (try_to_free_pages => 'direct', compact_zone => 'compaction');
 my %ends = map { s/_begin$/_end/r => $begins{$_} } keys %begins;
 
 sub pairs
@@ -136,8 +138,10 @@ sub offcputime
 # What a peer tells: a pattern of its lines, with what of the time makes seconds, and a function for the whole
 my %told = (
 	drsnoop => sub { map { /^[\d:]+\s+\S.*?\s+(\d+)\s+([\d.]+)\s+\d+$/ ? { tid => $1, ms => $2, kind => 'direct' } : () } @_ },
-	bpftrace => sub { map { /^wait (\d+) (\d+) (\d+) / ? { tid => $2, ms => $3 / 1e6, end => $1 / 1e6 } : () } @_ },
-	offcputime => \&offcputime, pair => \&graph_text,
+	bpftrace => sub { map { /^wait (\d+) (\d+) (\d+) / ? { tid => $2, ms => $3 / 1e6, kind => 'wait', end => $1 / 1e6 } : () } @_ },
+	offcputime => \&offcputime,
+	# With a loss, the events that they print beside a function are of another run of it.
+	pair => sub { map { { %$_, kind => $function_kinds{ $_->{kind} } // $_->{kind} } } grep { !$kinds{ $_->{kind} } } graph_text(@_) },
 	'trace-cmd' => events(qr/-(?<tid>\d+)\s+\[\d+\]\s+(?<time>[\d.]+): (?<name>\w+):/, 1),
 	'perf-record' => events(qr/\s(?<tid>\d+) \[\d+\]\s+(?<time>[\d.]+):\s+\w+:(?<name>\w+):/, 1),
 	'perf-trace' => events(qr{^\s*(?<time>[\d.]+) .*/(?<tid>\d+) \w+:(?<name>\w+)\(}, 1e3),
@@ -240,18 +244,20 @@ sub parts_told
 	} @$waits;
 }
 
-# Long waits that a peer tells: how many there are, how many end together with one of ours, how many of these are
+# Long pairs of events that a peer tells: how many there are, how many end together with one of ours, how many of these are
 # as long, and both sums
 sub compare
 {
 	my ($run, $peer) = @_;
 	my @ours = grep { $_->{ms} >= LONG } @{ $peer eq 'felt' ? $run->{told}{allocfilt} : $run->{ours} };
-	my @theirs = grep { $_->{ms} >= LONG } @{ $peer eq 'felt' ? $run->{felt} : $run->{told}{$peer} };
+	my @theirs = grep { $_->{ms} >= LONG && (!$_->{kind} || $kinds{ $_->{kind} }) }
+		@{ $peer eq 'felt' ? $run->{felt} : $run->{told}{$peer} };
 	my %result = (theirs => scalar @theirs, both => 0, agree => 0, their_ms => 0, our_ms => 0);
 
 	for my $their (grep { defined $_->{end} } @theirs) {
 		my ($same) = sort { abs($a->{ms} - $their->{ms}) <=> abs($b->{ms} - $their->{ms}) }
-			grep { $_->{tid} == $their->{tid} && abs($_->{end} - $their->{end}) <= 1 } @ours or next;
+			grep { $_->{tid} == $their->{tid} && ($_->{kind} // '') eq ($their->{kind} // '')
+				&& abs($_->{end} - $their->{end}) <= 1 } @ours or next;
 
 		$result{both}++;
 		$result{agree}++ if alike($same, $their);
@@ -263,6 +269,7 @@ sub compare
 
 sub row { return '| ' . join(' | ', map { $_ // '' } @_) . " |\n" }
 sub heading { return row(@_) . '|' . '---|' x @_ . "\n" }
+sub rounded { return sprintf '%.0f', $_[0] }
 sub percent { return $_[1] ? sprintf('%.0f %%', 100 * $_[0] / $_[1]) : '-' }
 
 # The ms of each trouble that a peer tells: of what was felt, or of all where it has no times
@@ -370,7 +377,7 @@ sub cost
 		if (my $peer = delete $with{$what}) {
 			$cost{$peer}{$what} -= ($last{$what} + $value) / 2;
 		}
-		$cost{without}{$what} //= $value;
+		push @{ $cost{without}{$what} }, $value;
 		$last{$what} = $value;
 	}
 	return \%cost;
@@ -384,8 +391,10 @@ sub cost_rows
 	return join '', map {
 		my $peer = $_;
 
-		row($peer eq 'without' ? 'none' : title($peer), $kernel->{beside}{release},
-			map { sprintf $peer eq 'without' ? '%.0f' : '%+.0f', $cost->{$peer}{$_} } qw(fault switch reclaim));
+		row($peer eq 'without' ? 'none' : title($peer), $kernel->{beside}{release}, map {
+			$peer eq 'without' ? sprintf('%.0f to %.0f', min(@{ $cost->{$peer}{$_} }), max(@{ $cost->{$peer}{$_} }))
+				: sprintf('%+d', rounded($cost->{$peer}{$_}))
+		} qw(fault switch reclaim));
 	} grep { $cost->{$_} } 'without', 'allocfilt', @peers;
 }
 
@@ -416,19 +425,20 @@ sub command_rows
 	} @_;
 }
 
-# Of each kernel the shares of a row of the table above, and what a page fault takes more
+# The shares that a row of the table above has, of each kernel; of the last one, how much more a fault and a switch take
 sub readme_rows
 {
-	my (@kernels) = @_;
-	my @runs = map { $_->{beside} } @kernels;
+	my ($cost, @runs) = @_;
 	my @felt = map { [told_by_trouble($_, 'felt')] } @runs;
 
 	return join '', map {
 		my $peer = $_;
 		my @told = map { [told_by_trouble($_, $peer)] } @runs;
+		my $shares = sub { my ($trouble) = @_; join ', ', map { percent($told[$_][$trouble], $felt[$_][$trouble]) } 0 .. $#runs };
 
-		row(title($peer), (map { my $trouble = $_; join ', ', map { percent($told[$_][$trouble], $felt[$_][$trouble]) } 0 .. $#runs } 0 .. $#troubles),
-			join ', ', map { my $cost = $_->{cost}; $cost->{$peer} ? sprintf '%+.0f %%', 100 * $cost->{$peer}{fault} / $cost->{without}{fault} : () } @kernels);
+		row(title($peer), map({ $shares->($_) } 0 .. $#troubles),
+			join ', ', map { $cost->{$peer} ? sprintf '%+d %%', rounded(100 * $cost->{$peer}{$_} / $cost->{without}{$_}[0]) : () }
+				qw(fault switch));
 	} qw(allocfilt bpftrace offcputime trace-cmd drsnoop);
 }
 
@@ -467,5 +477,5 @@ fill('doc/peers.md',
 	' runs' => heading('', 'kernel', 'start-up, s', 'memory, MiB', 'lines', 'records lost', 'left after SIGKILL')
 		. join('', map({ run_rows($_, 'allocfilt', @peers) } @runs), map { run_rows($_, 'pair') } @pairs),
 	' cost' => heading('', 'kernel', 'page fault', 'switch', 'reclaim') . join('', map { cost_rows($_) } @kernels));
-fill('README.md', '' => heading('', 'files in `memory.max`', '`memory.high`', 'swap', 'all memory taken', 'huge pages', 'page fault')
-	. readme_rows(@kernels));
+fill('README.md', '' => heading('', 'files in `memory.max`', '`memory.high`', 'swap', 'all memory taken', 'huge pages',
+	'page fault, switch') . readme_rows($kernels[-1]{cost}, @runs));
