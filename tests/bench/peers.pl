@@ -461,6 +461,7 @@ my @kernels = map {
 	my $dir = $_;
 	my %kernel = map { -e "$dir/$_/felt" ? ($_ => read_run("$dir/$_")) : () } qw(beside pair);
 
+	die "$dir: nothing of mode beside\n" if !$kernel{beside};
 	$kernel{cost} = cost("$dir/cost/cost");
 	\%kernel;
 } @ARGV ? @ARGV : glob 'build/peers/*';
