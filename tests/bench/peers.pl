@@ -25,7 +25,7 @@ my %title = (pair => 'the scripts of 2016', 'perf-record' => '`perf record`', 'p
 my %measures = (
 	felt => 'its accesses to memory', drsnoop => 'direct reclaim', bpftrace => 'memory waits',
 	'trace-cmd' => 'direct and memcg reclaim, compaction', 'perf-record' => 'the same',
-	'perf-trace' => 'direct and memcg reclaim', pair => 'direct reclaim, compaction',
+	'perf-trace' => 'direct and memcg reclaim', pair => 'direct reclaim, with throttling',
 );
 my $allocfilt = $ENV{ALLOCFILT} // 'build/allocfilt';
 
@@ -76,7 +76,6 @@ sub felt
 my %begins = (mm_vmscan_direct_reclaim_begin => 'direct', mm_vmscan_memcg_reclaim_begin => 'memcg',
 	mm_compaction_begin => 'compaction', memory_wait_begin => 'wait');
 my %kinds = map { $_ => 1 } values %begins;
-my %function_kinds = (try_to_free_pages => 'direct', compact_zone => 'compaction');
 my %ends = map { s/_begin$/_end/r => $begins{$_} } keys %begins;
 
 sub pairs
@@ -140,8 +139,9 @@ my %told = (
 	drsnoop => sub { map { /^[\d:]+\s+\S.*?\s+(\d+)\s+([\d.]+)\s+\d+$/ ? { tid => $1, ms => $2, kind => 'direct' } : () } @_ },
 	bpftrace => sub { map { /^wait (\d+) (\d+) (\d+) / ? { tid => $2, ms => $3 / 1e6, kind => 'wait', end => $1 / 1e6 } : () } @_ },
 	offcputime => \&offcputime,
-	# With a loss, the events that they print beside a function are of another run of it.
-	pair => sub { map { { %$_, kind => $function_kinds{ $_->{kind} } // $_->{kind} } } grep { !$kinds{ $_->{kind} } } graph_text(@_) },
+	# With a loss, the events that they print beside a function are of another run of it. This one is called
+	# within a memory wait.
+	pair => sub { map { { %$_, kind => $_->{kind} =~ s/^try_to_free_pages$/wait/r } } grep { !$kinds{ $_->{kind} } } graph_text(@_) },
 	'trace-cmd' => events(qr/-(?<tid>\d+)\s+\[\d+\]\s+(?<time>[\d.]+): (?<name>\w+):/, 1),
 	'perf-record' => events(qr/\s(?<tid>\d+) \[\d+\]\s+(?<time>[\d.]+):\s+\w+:(?<name>\w+):/, 1),
 	'perf-trace' => events(qr{^\s*(?<time>[\d.]+) .*/(?<tid>\d+) \w+:(?<name>\w+)\(}, 1e3),
