@@ -244,7 +244,7 @@ sub parts_told
 	} @$waits;
 }
 
-# Long pairs of events that a peer tells: how many there are, how many end together with one of ours, how many of these are
+# Long waits that a peer tells: how many there are, how many end together with one of ours, how many of these are
 # as long, and both sums
 sub compare
 {
