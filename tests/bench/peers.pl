@@ -137,7 +137,7 @@ sub offcputime
 # What a peer tells: a pattern of its lines, with what of the time makes seconds, and a function for the whole
 my %told = (
 	drsnoop => sub { map { /^[\d:]+\s+\S.*?\s+(\d+)\s+([\d.]+)\s+\d+$/ ? { tid => $1, ms => $2, kind => 'direct' } : () } @_ },
-	bpftrace => sub { map { /^wait (\d+) (\d+) (\d+) / ? { tid => $2, ms => $3 / 1e6, kind => 'wait', end => $1 / 1e6 } : () } @_ },
+	bpftrace => sub { map { /^wait (\d+) (\d+) (\d+) / ? { tid => $2, ms => $3 / 1e6, end => $1 / 1e6 } : () } @_ },
 	offcputime => \&offcputime,
 	# With a loss, the events that they print beside a function are of another run of it. This one is called
 	# within a memory wait.
@@ -256,8 +256,7 @@ sub compare
 
 	for my $their (grep { defined $_->{end} } @theirs) {
 		my ($same) = sort { abs($a->{ms} - $their->{ms}) <=> abs($b->{ms} - $their->{ms}) }
-			grep { $_->{tid} == $their->{tid} && ($_->{kind} // '') eq ($their->{kind} // '')
-				&& abs($_->{end} - $their->{end}) <= 1 } @ours or next;
+			grep { $_->{tid} == $their->{tid} && abs($_->{end} - $their->{end}) <= 1 } @ours or next;
 
 		$result{both}++;
 		$result{agree}++ if alike($same, $their);
