@@ -6,9 +6,9 @@
  *   client PORT CONNECTIONS PER_SECOND SECONDS REQUEST NUMBERS...
  *
  * REQUEST is sent with a number for its %d. Each of the NUMBERS is a range "FROM-TO", and the next
- * request takes a number from the next of them. A connection sends at regular times, from which the
- * latency counts, and leaves out the times at which it waits for a reply. Prints of each request the
- * wall-clock time of its end and its latency, in ns.
+ * request takes a number from the next of them. A connection has a request due at regular times, from
+ * which the latency counts: one that is late, as the reply before it was, has waited as well. Prints
+ * of each request the wall-clock time of its end and its latency, in ns.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -142,7 +142,7 @@ static void one_connection(char **argv, int number, int64_t start)
 		read_reply(fd);
 		ns = now(CLOCK_MONOTONIC) - due;
 		printf("%" PRId64 " %" PRId64 "\n", now(CLOCK_REALTIME), ns);
-		due += (ns / period + 1) * period;
+		due += period;
 	}
 }
 
