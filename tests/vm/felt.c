@@ -416,7 +416,7 @@ static bool feel(const char *what, char **args, int nr_args)
 /* Objects are freed by RCU, dirty pages after they are written. */
 static void put_frees_first(void)
 {
-	static const char *const names[] = { "ksoftirqd", "rcu", "kworker", "jbd2" };
+	static const char *const names[] = { "ksoftirqd", "rcu", "kworker" };
 	struct dirent *entry;
 	DIR *proc = opendir("/proc");
 
@@ -459,6 +459,9 @@ int main(int argc, char **argv)
 	 * this one has it. So there is a pause at both ends.
 	 */
 	usleep(1200000);
+	/* Its own code is in a tmpfs, which can be swapped out. */
+	if (mlockall(MCL_CURRENT))
+		die("mlockall");
 	if (strcmp(argv[1], "faults"))
 		come_first();
 	if (!feel(argv[1], argv + 2, argc - 2))
