@@ -823,10 +823,10 @@ static void put_remedies(struct writer *writer, const struct summary_view *view)
 			line_add_name(&line, writer, cgroup_label(view, runner->cgroup));
 		}
 		if (bytes >> 20 && !view->is_interval &&
-		    (!strcmp(remedy->key, "direct_reclaim") || !strcmp(remedy->key, "dirty"))) {
-			line_add(&line, ", most memory has ");
+		    (!strcmp(remedy->key, "direct_reclaim") || !strcmp(remedy->key, "throttled") ||
+		     !strcmp(remedy->key, "dirty"))) {
+			line_add(&line, ", most memory: %" PRIu64 " MiB in ", bytes >> 20);
 			line_add_name(&line, writer, cgroup_label(view, most));
-			line_add(&line, ": %" PRIu64 " MiB", bytes >> 20);
 		}
 		line_add(&line, ") %s\n      %s", remedy->finding, remedy->change);
 		line_put(&line, writer);

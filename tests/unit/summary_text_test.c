@@ -285,20 +285,25 @@ UNIT_TEST_WITH(test_most_memory, set_up, tear_down)
 {
 	struct stall one = { .tid = 1, .end = 3 * MS };
 	struct stall two = { .tid = 2, .end = MS };
+	struct stall three = { .tid = 3, .end = 4 * MS };
 
 	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, 3 * MS);
 	phases_spend(&two.phases, PHASE_MEMCG_RECLAIM, PART_ITSELF, STATE_RUNNING, MS);
+	phases_spend(&three.phases, PHASE_DIRECT_RECLAIM, PART_THROTTLED, STATE_RUNNING, 4 * MS);
 	count_stall(&one, "t", "/a", false);
 	count_stall(&two, "u", "/b", false);
-	lacks(false, "most memory has");
+	count_stall(&three, "v", "/c", false);
+	lacks(false, "most memory:");
 	lacks(true, "most_memory");
 	resolver.most_memory = "/system.slice/batch.service";
-	shows("\nnext: (75 %, felt by a, most memory has batch.service: 400 MiB) The machine");
-	text_has(text, "\nnext: (25 %, felt by b) The unit");
+	shows("\nnext: (50 %, felt by c, most memory: 400 MiB in batch.service) Tasks were made");
+	text_has(text,
+		 "\nnext: (38 %, felt by a, most memory: 400 MiB in batch.service) The machine");
+	text_has(text, "\nnext: (12 %, felt by b) The unit");
 	json_shows(
 		"\"most_memory\":\"/system.slice/batch.service\",\"most_memory_bytes\":419430400,");
 	view.is_interval = true;
-	lacks(false, "most memory has");
+	lacks(false, "most memory:");
 	lacks(true, "most_memory");
 	resolver.most_memory = NULL;
 }
