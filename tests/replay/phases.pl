@@ -674,12 +674,12 @@ sub begin_at {
 
 # A function whose record is late began and ended before its times by the text: it may have pairs and
 # times off the CPU inside that lie before it, and not have those before its record. It is shifted if
-# the program is then nearer to the text.
+# the program is then nearer to the text; before those that call it, which would leave it behind.
 sub shift_late {
 	my ($root, $stall, $spans) = @_;
 	my ($differing) = differences($root, $stall, $spans);
 
-	for my $late (functions_in($root)) {
+	for my $late (reverse functions_in($root)) {
 		my ($parent, $node) = @$late;
 		my ($start, @outside) = ($node->{start}, @{$parent->{children}});
 		my @inside = @{$node->{children}};
