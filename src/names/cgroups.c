@@ -78,10 +78,10 @@ static struct cgroup *add_cgroup(struct cgroups *cgroups, uint64_t id, const cha
 
 static void count_memory(struct cgroups *cgroups, const char *path, uint64_t bytes)
 {
-	if (bytes > cgroups->most)
-		snprintf(cgroups->most_path, sizeof(cgroups->most_path), "%s", path);
-	if (bytes > cgroups->most)
-		cgroups->most = bytes;
+	if (bytes <= cgroups->most)
+		return;
+	snprintf(cgroups->most_path, sizeof(cgroups->most_path), "%s", path);
+	cgroups->most = bytes;
 }
 
 /* Returns the number of lines with a path. Without a table it only counts them. */
