@@ -134,7 +134,7 @@ sub offcputime
 	return @sums;
 }
 
-# What a peer tells: a pattern of its lines, with what of the time makes seconds, and a function for the whole
+# Waits that each peer tells, by a function of its lines
 my %told = (
 	drsnoop => sub { map { /^[\d:]+\s+\S.*?\s+(\d+)\s+([\d.]+)\s+\d+$/ ? { tid => $1, ms => $2, kind => 'direct' } : () } @_ },
 	bpftrace => sub { map { /^wait (\d+) (\d+) (\d+) / ? { tid => $2, ms => $3 / 1e6, end => $1 / 1e6 } : () } @_ },
@@ -147,6 +147,7 @@ my %told = (
 	'perf-trace' => events(qr{^\s*(?<time>[\d.]+) .*/(?<tid>\d+) \w+:(?<name>\w+)\(}, 1e3),
 );
 
+# events PATTERN, UNIT: pairs of the lines that are like PATTERN, whose times are in seconds once divided by UNIT
 sub events
 {
 	my ($pattern, $unit) = @_;
@@ -154,7 +155,7 @@ sub events
 	return sub { pairs(map { /$pattern/ ? [$+{time} / $unit, $+{tid}, $+{name}] : () } @_) };
 }
 
-# What a reader gets of a run: of allocfilt the list of stalls and the summary
+# Lines that a reader gets of a run; allocfilt prints the list of stalls and the summary
 sub printed
 {
 	my ($dir, $peer) = @_;

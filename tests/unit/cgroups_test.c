@@ -309,7 +309,7 @@ static void expect_most(const struct cgroups *cgroups, const char *path, uint64_
 		assert_null(most_path);
 }
 
-/* What a slice has is what those in it have. The root has no such file. */
+/* A slice has the memory of the units in it. The root has no such file. */
 TEST(test_most_memory)
 {
 	struct cgroups *cgroups;
