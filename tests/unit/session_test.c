@@ -50,8 +50,7 @@ static int group_setup(void **state)
 #ifdef __SANITIZE_ADDRESS__
 	stride = 9;
 #else
-	if (getenv("SESSION_TEST_STRIDE"))
-		stride = atoi(getenv("SESSION_TEST_STRIDE"));
+	stride = test_stride();
 #endif
 	log_set_level(getenv("SESSION_TEST_VERBOSE") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
 	plan = calloc(1, sizeof(*plan));

@@ -29,6 +29,14 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* The number of steps to the next one of many alike: tests/run sets it. */
+static inline int test_stride(void)
+{
+	const char *stride = getenv("TEST_STRIDE");
+
+	return stride ? atoi(stride) : 1;
+}
+
 /*
  * Texts of several lines: what fails is the first line that differs, and both texts come before that
  * in the log.
