@@ -439,7 +439,7 @@ sub check_cause {
 		return (exists $title{$name} ? $title{$name} : $name) . " $percent %";
 	};
 
-	if (($steps[-1][0] // '') eq 'shrinkers') {
+	if (@steps && $steps[-1][0] eq 'shrinkers') {
 		my ($top) = sort { $b->{total_ns} <=> $a->{total_ns} }
 			grep { $_->{phase} eq $cause } @{$stall->{shrinkers}};
 		my ($most) = sort { $b <=> $a } values %{$shrinkers->{$cause}};
