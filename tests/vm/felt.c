@@ -184,9 +184,13 @@ static void swap(size_t size, int64_t until)
 {
 	volatile char *map = map_memory(size, MADV_NOHUGEPAGE);
 
-	write_each(map, size, page);
-	if (madvise((char *)map, size, MADV_PAGEOUT))
-		die("MADV_PAGEOUT");
+	/* A cgroup at its limit whose pages are all being written has none to reclaim: OOM. */
+	for (size_t at = 0; at < size; at += MIB) {
+		write_each(map + at, MIB, page);
+		if (madvise((char *)map + at, MIB, MADV_PAGEOUT))
+			die("MADV_PAGEOUT");
+		sleep(1);
+	}
 	read_some(map, size, until);
 }
 
