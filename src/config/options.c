@@ -192,7 +192,6 @@ static int parse_arguments(struct options *options, int argc, char **argv,
 	}
 	*letter = '\0';
 	optind = 0; /* glibc: start again, also after a parse that stopped half way */
-	opterr = 0;
 	while (!error && !ends_parsing(options->task)) {
 		const struct key *key;
 
