@@ -273,7 +273,7 @@ RUN(test_write)
 
 	runs("-t134 -d300ms -w%s/capture", fake.root);
 	assert_data_recorded();
-	shell("for f in header_page ftrace/funcgraph_exit/format; do "
+	shell("for f in header_event header_page ftrace/funcgraph_exit/format; do "
 	      "cmp " FIXTURE "/events/$f %s/capture/events/$f || exit; done",
 	      fake.root);
 	snprintf(own, sizeof(own), "\nown %d\n", getpid());

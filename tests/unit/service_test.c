@@ -202,6 +202,7 @@ static int listen_as_manager(void)
 RUN(test_tracing_in_use)
 {
 	static const struct act acts[] = { { NULL, 0, EXIT_STATUS_IN_USE } };
+	static const struct act fails[] = { { NULL, 0, EXIT_STATUS_RUN_TIME } };
 	int manager;
 
 	assert_int_equal(serve(acts), -EBUSY);
@@ -210,6 +211,7 @@ RUN(test_tracing_in_use)
 	assert_int_equal(serve(acts), 0);
 	assert_int_equal(traced, 1);
 	hears(manager, "STATUS=Waiting: in use READY=1 STOPPING=1");
+	assert_int_equal(serve(fails), -EBUSY);
 }
 
 /* A reload while it waits is over once the new run waits, with its own settings. */
