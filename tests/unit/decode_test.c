@@ -153,10 +153,31 @@ static void note_record(struct record *record)
 		note_stack(record);
 }
 
+/* Before a record is passed on, its task is told, or the time that it marks. */
+static void assert_task_of(const struct raw_record *raw, const struct record *passed)
+{
+	struct record before = { 0 };
+
+	if (passed->kind == RECORD_LOST)
+		return;
+	assert_int_equal(decode_task(fixture.decode, raw->ts, raw->data, raw->size, &before),
+			 passed->kind <= RECORD_CLOCK);
+	if (passed->kind > RECORD_CLOCK)
+		return;
+	assert_int_equal(before.kind, passed->kind);
+	assert_int_equal(before.ts, passed->ts);
+	assert_int_equal(before.tid, passed->tid);
+	if (passed->kind == RECORD_EVENT)
+		assert_int_equal(before.event, passed->event);
+	if (passed->kind == RECORD_CLOCK)
+		assert_int_equal(before.realtime, passed->realtime);
+}
+
 static void take(const struct raw_record *raw)
 {
 	if (!decode_record(fixture.decode, raw, &fixture.last))
 		return;
+	assert_task_of(raw, &fixture.last);
 	note_record(&fixture.last);
 	fixture.count++;
 }
