@@ -642,6 +642,7 @@ static void fake_put_own(const char *dir, bool graph)
 		{ "events/sched/sched_switch/filter", "none\n" },
 		{ "events/sched/sched_switch/trigger", "traceoff:count=1\n" },
 		{ "events/kmem/kmalloc/trigger", "" },
+		{ "events/task/task_newtask/trigger", "" },
 		{ "events/kmem/mm_page_alloc/trigger", FAKE_HISTOGRAM },
 	};
 

@@ -894,6 +894,9 @@ IN_INSTANCE(test_left_names_go)
 		/* busy until the instance goes */
 		fake_put(FAKE_INSTANCE "/" FAKE_PROBE "/enable", "1\n");
 		fake_put(FAKE_INSTANCE "/" FAKE_PROBES "/memory_wait_end/enable", "1\n");
+		fake_put("events/task/task_newtask/trigger",
+			 "hist:name=allocfilt_task_newtask:keys=common_pid,pid,clone_flags"
+			 ":vals=hitcount:sort=hitcount:size=128 [active]\n");
 		fake_put("events/kmem/mm_page_alloc/trigger", FAKE_HISTOGRAM
 			 "hist:name=allocfilt_mm_page_alloc:keys=common_pid,order"
 			 ":vals=hitcount:sort=hitcount:size=128 if order > 1 [active]\n");
