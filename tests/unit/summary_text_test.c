@@ -253,22 +253,25 @@ UNIT_TEST_WITH(test_machine, set_up, tear_down)
 	lacks(false, "6.1.0");
 }
 
-static bool pressure_of_a(void *context, const char *cgroup, uint64_t *ret_ns)
+static bool pressure_but_of_b(void *context, const char *cgroup, uint64_t *ret_ns)
 {
 	*ret_ns = 4321 * MS;
-	return !strcmp(cgroup, "/a");
+	return strcmp(cgroup, "/b") != 0;
 }
 
-/* The kernel's own account stands in the run's table where it is known. */
+/* The kernel's own account stands in the run's table where it is known; the root's is the machine's. */
 UNIT_TEST_WITH(test_pressure_of_cgroups, set_up, tear_down)
 {
 	stall(1, "a", 3 * MS);
 	stall(2, "b", 5 * MS);
+	count_stall(&(struct stall){ .tid = 3, .end = 4 * MS }, "c", "/", false);
+	view.top = 3;
 	lacks(false, "PSI");
 	lacks(true, "pressure");
-	resolver.pressure = pressure_of_a;
+	resolver.pressure = pressure_but_of_b;
 	shows("\nwho                 stalls     total       max       PSI   stalls by main cause\n"
 	      "  b                      1    5.0 ms    5.0 ms         -   several causes 100 %\n"
+	      "  /                      1    4.0 ms    4.0 ms         -   several causes 100 %\n"
 	      "  a                      1    3.0 ms    3.0 ms     4.3 s   several causes 100 %\n"
 	      "\n");
 	print(true);
