@@ -259,6 +259,24 @@ UNIT_TEST_WITH(test_time, make_test_directory, tear_down)
 	unsetenv("TZ");
 }
 
+/* trace_print_lat_fmt() of kernel/trace/trace_output.c shows disabled migration from 5.15 on. */
+UNIT_TEST_WITH(test_migrate_column, make_test_directory, tear_down)
+{
+	static const struct {
+		const char *release;
+		bool has;
+	} cases[] = {
+		{ "4.20.0", false }, { "5.10.0-38", false }, { "5.15.0", true },
+		{ "6.1.0", true },   { "a kernel", true },   { NULL, true },
+	};
+
+	open_resolver(kernel);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		source.release = cases[i].release;
+		assert_int_equal(resolver_migrate_column(resolver), cases[i].has);
+	}
+}
+
 static void expect_cgroup(int tid, const char *cgroup, const char *from)
 {
 	const struct task_info *info = resolver_task(resolver, tid, 1);
