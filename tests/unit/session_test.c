@@ -352,7 +352,8 @@ AT_TOP(test_entries_of_histograms)
 		const char *size, *sites;
 	} cases[] = {
 		{ 100, ":size=2048 ", ":size=2048 " },
-		{ 256 << 10, ":size=8192 ", ":size=4096 " },
+		{ (160 << 10) - 1, ":size=4096 ", ":size=4096 " },
+		{ 160 << 10, ":size=8192 ", ":size=4096 " },
 		{ 512 << 10, ":size=16384 ", ":size=4096 " },
 		{ 64ull << 20, ":size=65536 ", ":size=4096 " },
 	};

@@ -639,6 +639,9 @@ TEST(test_churn)
 	put_text("kind/status", "Name:\tshort-lived\nTgid:\t1\n");
 	put_text("kind/cgroup", "0::/a\n");
 	open_live();
+	/* Never seen, and not evicted. */
+	expect_name(6000, SECOND, "<...>");
+	assert_int_equal(task_cache_missed(cache), 0);
 	for (int tid = 1; tid <= 5000; tid++) {
 		snprintf(path, sizeof(path), "%s/%d", test_directory, tid);
 		assert_int_equal(symlink("kind", path), 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Captures made by hand: each fault is found at its place, and nothing else is called one. */
+#include "allocfilt/output/findings.h"
 #include "allocfilt/output/form.h"
 #include "allocfilt/run/signals.h"
 #include "allocfilt/verify/verify.h"
@@ -7,6 +8,7 @@
 #include "made_event.h"
 #include "test_directory.h"
 #include "unit_test.h"
+#include "written_text.h"
 
 #define TASK 100
 #define STEP NS_PER_MS
@@ -290,6 +292,8 @@ RUN(pages_out_of_order)
 
 RUN(types_without_a_format)
 {
+	struct writer *writer = begin_text();
+
 	begin();
 	put_one(0, STEP, &foreign, NULL);
 	put_one(0, STEP, &foreign, NULL);
@@ -304,6 +308,9 @@ RUN(types_without_a_format)
 	assert_int_equal(found->types[1].cpu, 1);
 	assert_int_equal(found->cpus[0].unknown, 2);
 	assert_int_equal(found->cpus[1].unknown, 1);
+	assert_int_equal(findings_json(writer, "x", found), 0);
+	text_has(end_text(writer), "\"unknown_types\":[{\"cpu\":0,\"id\":4321,\"records\":2},"
+				   "{\"cpu\":1,\"id\":4321,\"records\":1}]");
 	/* one that the catalog does not have, and the capture has */
 	put_format("any", &foreign);
 	begin();
