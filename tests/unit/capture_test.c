@@ -398,6 +398,18 @@ RUN(test_files_that_are_not_regular)
 	assert_non_null(strstr(failure.text, "events/header_page: not a regular file"));
 }
 
+/* FILE:BUFFER names a file: a directory before a colon is part of the name. */
+RUN(test_colon_after_a_directory)
+{
+	struct failure failure = { 0 };
+	struct capture *capture;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s:x", test_directory);
+	assert_int_equal(capture_open(&capture, path, &failure), -ENOENT);
+	assert_non_null(strstr(failure.text, path));
+}
+
 /* Only the name that the kernel gives to a CPU is one; it may have no data. */
 RUN(test_names_of_cpus)
 {
