@@ -132,6 +132,8 @@ static void track_is(const char *us, const char *thread, const char *process)
 	snprintf(slice, sizeof(slice), "\"ts\":%s,", us);
 	pid = id_in_event(slice, "\"pid\":");
 	tid = id_in_event(slice, "\"tid\":");
+	/* A thread with the number of its process is the main one. */
+	assert_true(strncmp(thread, "cpu ", 4) || tid > pid);
 	snprintf(meta, sizeof(meta),
 		 "\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":\"%s\"}", pid,
 		 tid, thread);
@@ -168,11 +170,11 @@ UNIT_TEST(test_first_name_stays)
 UNIT_TEST(test_cpus)
 {
 	start();
-	window(OWNER_IDLE, 3, 1000);
+	window(OWNER_IDLE, 0, 1000);
 	window(OWNER_HARDIRQ, 3, 2000);
 	window(OWNER_HARDIRQ, 8191, 3000);
 	end();
-	track_is("0.900", "cpu 3 idle", "CPUs");
+	track_is("0.900", "cpu 0 idle", "CPUs");
 	track_is("1.900", "cpu 3 hardirq", "CPUs");
 	track_is("2.900", "cpu 8191 hardirq", "CPUs");
 }
