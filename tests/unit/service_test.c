@@ -211,7 +211,9 @@ RUN(test_tracing_in_use)
 	assert_int_equal(serve(acts), 0);
 	assert_int_equal(traced, 1);
 	hears(manager, "STATUS=Waiting: in use READY=1 STOPPING=1");
+	manager = listen_as_manager();
 	assert_int_equal(serve(fails), -EBUSY);
+	hears(manager, "");
 }
 
 /* A reload while it waits is over once the new run waits, with its own settings. */
