@@ -253,7 +253,7 @@ UNIT_TEST_WITH(test_machine, set_up, tear_down)
 	lacks(false, "6.1.0");
 }
 
-static bool pressure_but_of_b(void *context, const char *cgroup, uint64_t *ret_ns)
+static bool pressure_except_b(void *context, const char *cgroup, uint64_t *ret_ns)
 {
 	*ret_ns = 4321 * MS;
 	return strcmp(cgroup, "/b") != 0;
@@ -268,7 +268,7 @@ UNIT_TEST_WITH(test_pressure_of_cgroups, set_up, tear_down)
 	view.top = 3;
 	lacks(false, "PSI");
 	lacks(true, "pressure");
-	resolver.pressure = pressure_but_of_b;
+	resolver.pressure = pressure_except_b;
 	shows("\nwho                 stalls     total       max       PSI   stalls by main cause\n"
 	      "  b                      1    5.0 ms    5.0 ms         -   several causes 100 %\n"
 	      "  /                      1    4.0 ms    4.0 ms         -   several causes 100 %\n"

@@ -5,7 +5,8 @@
  *
  *   felt reread FILE MS      read pages of FILE, which is mapped as code, at random, so long
  *   felt grow MIB            write to each page of so much memory
- *   felt swap MIB MS         the same, have it written out, then read pages of it at random, so long
+ *   felt swap MIB MS         the same, a MiB a second, which is written out; then, until MS are over,
+ *                            read pages of it at random
  *   felt both FILE MIB MS    the two at once: pages of FILE and of so much memory
  *   felt huge MIB            write to each huge page of so much memory
  *   felt short FILE MIB MS   take all memory but so much; fill half of that, give it back and
