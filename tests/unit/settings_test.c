@@ -223,6 +223,31 @@ TEST(test_status_by_error)
 	assert_int_equal(failure.status, EXIT_STATUS_NO_FEATURE);
 }
 
+/* A file system that is read-only for a moment while we restore keeps no setting of ours. */
+TEST(test_read_only_at_the_restore)
+{
+	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "134"), 0);
+	fake_fail(5, 5, EROFS);
+	assert_int_equal(settings_restore(&settings, &failure), 0);
+	assert_non_null(strstr(fake.last, "open "));
+	assert_string_equal(fake_get("tracing_thresh"), "0\n");
+	assert_int_equal(settings_left(&settings), 0);
+}
+
+/* One that refused our list, too, is asked once. */
+TEST(test_read_only_all_the_time)
+{
+	for (int i = 0; i < 2; i++) {
+		fake_fail(4, 4, EROFS);
+		assert_int_equal(i ? settings_restore(&settings, &failure) :
+				     set(SETTING_PIDS, "set_event_pid", "17\n"),
+				 i ? 0 : -EROFS);
+		assert_non_null(strstr(fake.last, "open "));
+		assert_int_equal(fake.calls, 4);
+	}
+	assert_int_equal(settings_left(&settings), 0);
+}
+
 /* Somebody makes it between our look and our mkdir(), the first call here. */
 TEST(test_instance_of_somebody_else_stays)
 {
