@@ -265,9 +265,17 @@ sub is_inside {
 	return 0;
 }
 
-my %ends_of;	# task => indices of windows that are printed, in the order of the text
+# Of a window, or of a pair.
+sub is_end {
+	my ($record) = @_;
+
+	return $record->{function} || $record->{event} =~ /_end$/ &&
+		($record->{event} =~ /slab|memory_wait/ || $pair_without_owner{$record->{event}});
+}
+
+my %ends_of;	# task => indices of ends that are to be printed, in the order of the text
 for my $index (sort { $a <=> $b } keys %must) {
-	push @{$ends_of{$records[$index]{task}}}, $index if $records[$index]{function};
+	push @{$ends_of{$records[$index]{task}}}, $index if is_end($records[$index]);
 }
 
 for my $line (@output) {
@@ -282,21 +290,22 @@ for my $line (@output) {
 	$printed{$index} = 1;
 	wrong("not selected: $line") unless $must{$index} || $may{$index};
 	next if $in_progress{$index};
-	if ($records[$index]{function} || $records[$index]{event} =~ /_end$/ &&
-	    ($records[$index]{event} =~ /slab|memory_wait/ || $pair_without_owner{$records[$index]{event}})) {
+	if (is_end($records[$index])) {
 		my $task = $records[$index]{task};
 		my $left = $ends_of{$task} //= [];
 
 		# By the text a window of an interrupt is one of the task, at a depth. It is a stall
-		# of its own, and may wait for the CPU's next interrupt, or for the end of the run.
-		if ($index >= ($last_end{$task} // -1)) {
-			$last_end{$task} = $index;
-		} elsif ($live && $records[$index]{depth}) {
+		# of its own: it may come before what the task was in, and it may wait for the CPU's
+		# next interrupt, or for the end of the run.
+		if ($live && $records[$index]{depth} &&
+		    ($index < ($last_end{$task} // -1) || @$left && $left->[0] < $index)) {
 			$of_interrupts++;
+			@$left = grep { $_ != $index } @$left;
 		} else {
-			wrong("out of order: $line");
+			wrong("out of order: $line") if $index < ($last_end{$task} // -1);
+			$last_end{$task} = $index;
+			shift @$left while @$left && $left->[0] <= $index;
 		}
-		shift @$left while @$left && $left->[0] <= $index;
 		wrong("in the middle of another stall: $line")
 			if defined $open_task && $open_task ne $task;
 		$open_task = is_inside($index, $left) ? $task : undef;
@@ -315,7 +324,7 @@ for my $line (@output) {
 	}
 }
 wrong("events without a line behind them that owns them") if @group;
-wrong("$of_interrupts of ", scalar @output, " lines came after later ones of their task")
+wrong("$of_interrupts of ", scalar @output, " lines are not in the order of their task's ends")
 	if $of_interrupts * 100 > @output;
 for my $index (sort { $a <=> $b } keys %must) {
 	wrong("missing: $records[$index]{line}") unless $printed{$index};
