@@ -847,6 +847,11 @@ TEST(formats_that_are_large)
 		start(&made_layouts[0]);
 		assert_int_equal(add_text(0, EVENT_USER, text), size <= 256 << 10 ? 0 : -EINVAL);
 	}
+	start(&made_layouts[0]);
+	assert_int_equal(add_text(0, EVENT_USER,
+				  "name: x\nID: 65535\nformat:\n" MADE_COMMON
+				  "\nprint fmt: \"\"\n"),
+			 0);
 }
 
 /* The bytes after the end could belong to a whole format; they must not be read. */

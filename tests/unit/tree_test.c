@@ -180,6 +180,21 @@ UNIT_TEST(test_wrapped)
 		"\n");
 }
 
+/* The second line, too: 80 columns, and 81. */
+UNIT_TEST(test_wrapped_again)
+{
+#define HEAD_40	 HEAD_TEXT "   cause: not known\n   alloc, order 1, " NAME_20 "|" NAME_20 "|\n   "
+#define NAMES_60 NAME_20 "|" NAME_20 "|" NAME_20 "|"
+	const struct terminal terminal = { 0 };
+	struct stall stall = no_facts;
+
+	stall.order = 1;
+	stall.gfp_names = NAME_20 "|" NAME_20 "|" NAMES_60 "1234567890123";
+	stall_is_shown(&stall, &terminal, HEAD_40 NAMES_60 "1234567890123,\n   from m.service\n");
+	stall.gfp_names = NAME_20 "|" NAME_20 "|" NAMES_60 "12345678901234";
+	stall_is_shown(&stall, &terminal, HEAD_40 NAMES_60 "\n   12345678901234, from m.service\n");
+}
+
 /* States, most time first, and where the task slept, below each part that they explain. */
 UNIT_TEST(test_off_cpu)
 {
