@@ -22,6 +22,7 @@
 #include "allocfilt/run/signals.h"
 #include "captured_stderr.h"
 #include "command_line.h"
+#include "datagrams.h"
 #include "run/live.h"
 #include "run/service.h"
 #include "written_text.h"
@@ -742,6 +743,37 @@ RUN(test_events_that_cost_too_much)
 	hooks = (struct hooks){ .tracing = allow_two_percent, .second = work_for_a_minute };
 	assert_int_equal(run("-t134"), 0);
 	assert_in_file("output", "; events were switched off for some time (max-cpu)");
+	assert_as_found();
+}
+
+static void wait_an_hour(void *context, uint64_t now)
+{
+	usleep(3600000000u);
+	if (seconds++ == 2)
+		kill(getpid(), SIGINT);
+}
+
+/* The journal gets the status of a run each hour, before the summary at its end. */
+RUN(test_status_in_the_journal)
+{
+	static char path[108];
+	char entry[65536];
+	int fd, status = 0, ends = 0;
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "%s/journal", fake.root);
+	fd = listen_at(path);
+	journal_socket_path = path;
+	seconds = 0;
+	hooks = (struct hooks){ .tracing = see_mark, .second = wait_an_hour };
+	assert_int_equal(run("-t1s --journal"), 0);
+	while ((length = recv(fd, entry, sizeof(entry), 0)) > 0) {
+		status += !ends && memmem(entry, length, JOURNAL_ID_STATUS, 32);
+		ends += memmem(entry, length, JOURNAL_ID_SUMMARY, 32) != NULL;
+	}
+	assert_int_equal(status, 2);
+	assert_int_equal(ends, 1);
+	close(fd);
 	assert_as_found();
 }
 
