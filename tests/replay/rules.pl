@@ -265,7 +265,7 @@ sub is_inside {
 	return 0;
 }
 
-# Of a window, or of a pair.
+# Does a window or a pair end here?
 sub is_end {
 	my ($record) = @_;
 

@@ -234,7 +234,7 @@ TEST(test_read_only_at_the_restore)
 	assert_int_equal(settings_left(&settings), 0);
 }
 
-/* One that refused our list, too, is asked once. */
+/* A file system that refused our list, too, is asked once. */
 TEST(test_read_only_all_the_time)
 {
 	for (int i = 0; i < 2; i++) {

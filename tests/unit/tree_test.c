@@ -180,7 +180,7 @@ UNIT_TEST(test_wrapped)
 		"\n");
 }
 
-/* The second line, too: 80 columns, and 81. */
+/* The second line breaks after 80 columns, too. */
 UNIT_TEST(test_wrapped_again)
 {
 #define HEAD_40	 HEAD_TEXT "   cause: not known\n   alloc, order 1, " NAME_20 "|" NAME_20 "|\n   "
