@@ -173,10 +173,12 @@ UNIT_TEST(test_cpus)
 	window(OWNER_IDLE, 0, 1000);
 	window(OWNER_HARDIRQ, 3, 2000);
 	window(OWNER_HARDIRQ, 8191, 3000);
+	window(OWNER_IDLE, 3, 4000);
 	end();
 	track_is("0.900", "cpu 0 idle", "CPUs");
 	track_is("1.900", "cpu 3 hardirq", "CPUs");
 	track_is("2.900", "cpu 8191 hardirq", "CPUs");
+	track_is("3.900", "cpu 3 idle", "CPUs");
 }
 
 static const struct task_info *task_in_cgroup(void *context, int tid, uint64_t ts)

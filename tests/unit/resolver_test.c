@@ -248,6 +248,7 @@ UNIT_TEST_WITH(test_time, make_test_directory, tear_down)
 	for (int times = 0; times < 2; times++)
 		resolver_mark_clock(resolver, 1000 + 60 * 60000000000, 1763733305000000000);
 	expect_time(1000 + 71 * 60000000000, "2025-11-21T14:06:05.000000000Z");
+	expect_time(1000 + 52 * 60000000000, "2025-11-21T14:47:05.052000000Z");
 	expect_time(1000 + 51 * 60000000000, "2025-11-21T14:46:05.051000000Z");
 	expect_time(1000 + 8 * 60000000000, "2025-11-21T14:03:05.008000000Z");
 	resolver_free(resolver);
