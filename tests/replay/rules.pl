@@ -293,16 +293,17 @@ for my $line (@output) {
 	if (is_end($records[$index])) {
 		my $task = $records[$index]{task};
 		my $left = $ends_of{$task} //= [];
+		my $late = $index < ($last_end{$task} // -1);
 
 		# By the text a window of an interrupt is one of the task, at a depth. It is a stall
 		# of its own: it may come before what the task was in, and it may wait for the CPU's
 		# next interrupt, or for the end of the run.
 		if ($live && $records[$index]{depth} &&
-		    ($index < ($last_end{$task} // -1) || @$left && $left->[0] < $index)) {
+		    ($late || @$left && $left->[0] < $index)) {
 			$of_interrupts++;
 			@$left = grep { $_ != $index } @$left;
 		} else {
-			wrong("out of order: $line") if $index < ($last_end{$task} // -1);
+			wrong("out of order: $line") if $late;
 			$last_end{$task} = $index;
 			shift @$left while @$left && $left->[0] <= $index;
 		}
