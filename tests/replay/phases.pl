@@ -3,7 +3,7 @@
 #
 # phases.pl TRACE.TXT THRESHOLD_US OUTPUT.JSON [goes-on]
 #
-# goes-on: the run went on where the text ends
+# goes-on: the run began before the text, and went on where it ends
 #
 # Holds the stalls of `-f json` against the kernel's own text of the same buffer. Where the time of
 # each outermost function went is computed here a second time and in another way: the tree of calls
@@ -83,6 +83,11 @@ my $first_switch;
 my @roots;
 
 my @records = trace_text($text_file);
+my %first;	# CPU => time of its first record, in us
+$first{$_->{cpu}} //= $_->{us} for @records;
+# The text has all records between these two, in ns. Stalls that begin or end elsewhere are not compared.
+my ($from, $to) = $goes_on ? (1000 * max(values %first), 1000 * max(map { $_->{us} } @records) + 999) :
+			     (0, 'inf');
 my @waits = memory_waits($text_file, @records);
 my (%begins_at, %ends_at);	# index of a record => waits
 my %inside;	# task => where in %pending the wait began that it is in
@@ -285,7 +290,13 @@ my $summary = pop @objects;
 wrong("the last line is no summary") unless $summary && $summary->{type} eq 'summary';
 
 my %stalls;	# tid => in the order of their ends
-push @{$stalls{$_->{task}{tid}}}, $_ for @objects;
+my %goes_on;	# tid => begin, in ns, of the stall that ends after the text
+for my $stall (@objects) {
+	my ($tid, $end) = ($stall->{task}{tid}, $stall->{ts_ns} + $stall->{duration_ns});
+
+	push @{$stalls{$tid}}, $stall if $end >= $from && $end <= $to;
+	$goes_on{$tid} //= $stall->{ts_ns} if $end > $to;
+}
 
 sub said {
 	my ($stall) = @_;
@@ -837,17 +848,23 @@ for my $task (sort keys %roots) {
 		my ($at) = grep { same($root, $list->[$_]) } 0 .. $#$list;
 
 		if (!defined $at) {
+			my $middle = $root->{us} - $root->{ns} / 2000;
+
 			wrong("no stall: $root->{name} of $root->{task} at ", $root->{us} / 1e6,
-			      ", $root->{ns} ns");
+			      ", $root->{ns} ns")
+				if !$from || $root->{us} - $root->{ns} / 1000 > $from / 1000 + LATE &&
+					     $middle < ($goes_on{$task} // 'inf') / 1000;
 			next;
 		}
-		compare($root, splice @$list, $at, 1);
+		my ($stall) = splice @$list, $at, 1;
+
+		compare($root, $stall) if $stall->{ts_ns} > $from;
 	}
 }
 wrong("$moved late records in $compared stalls, $split times off the CPU")
 	if $moved * 100 > $compared + $split + 100;
 for my $left (map { @$_ } values %stalls) {
-	wrong("the text has no such stall: ", encode_json($left));
+	wrong("the text has no such stall: ", encode_json($left)) if $left->{ts_ns} > $from;
 }
 
 finish("$compared stalls, $apart times in phases other than outside reclaim, $causes causes, $named with a detail, agree, ",
