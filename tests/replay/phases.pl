@@ -290,12 +290,12 @@ my $summary = pop @objects;
 wrong("the last line is no summary") unless $summary && $summary->{type} eq 'summary';
 
 my %stalls;	# tid => in the order of their ends
-my %goes_on;	# tid => begin, in ns, of the stall that ends after the text
+my %ends_after;	# tid => begin, in ns, of the stall that ends after the text
 for my $stall (@objects) {
 	my ($tid, $end) = ($stall->{task}{tid}, $stall->{ts_ns} + $stall->{duration_ns});
 
 	push @{$stalls{$tid}}, $stall if $end >= $from && $end <= $to;
-	$goes_on{$tid} //= $stall->{ts_ns} if $end > $to;
+	$ends_after{$tid} //= $stall->{ts_ns} if $end > $to;
 }
 
 sub said {
@@ -848,12 +848,13 @@ for my $task (sort keys %roots) {
 		my ($at) = grep { same($root, $list->[$_]) } 0 .. $#$list;
 
 		if (!defined $at) {
-			my $middle = $root->{us} - $root->{ns} / 2000;
+			my $start = $root->{us} - $root->{ns} / 1000;
+			my $inside = ($start + $root->{us}) / 2 >= ($ends_after{$task} // 'inf') / 1000;
 
+			# The text may lack its begin, or the end of the function around it.
+			next if $goes_on && ($start <= $from / 1000 + LATE || $inside);
 			wrong("no stall: $root->{name} of $root->{task} at ", $root->{us} / 1e6,
-			      ", $root->{ns} ns")
-				if !$from || $root->{us} - $root->{ns} / 1000 > $from / 1000 + LATE &&
-					     $middle < ($goes_on{$task} // 'inf') / 1000;
+			      ", $root->{ns} ns");
 			next;
 		}
 		my ($stall) = splice @$list, $at, 1;
