@@ -561,7 +561,7 @@ static void json_pressure_at(struct json *json, const char *key,
 
 static void json_pressure(struct json *json, const struct summary_view *view)
 {
-	if (!view->pressure_before.known || !view->pressure_after.known)
+	if (!view->pressure_before.known || !view->pressure_after.known || view->is_part)
 		return;
 	json_open(json, "pressure", '{');
 	json_pressure_at(json, "before", &view->pressure_before);
@@ -601,7 +601,7 @@ void json_summary(struct writer *writer, const struct summary_view *view)
 	json_waiters(&json, "cgroups", view, SUMMARY_CGROUPS);
 	json_waiters(&json, "kernel_threads", view, SUMMARY_KERNEL_THREADS);
 	json_pressure(&json, view);
-	if (most && !view->is_interval) {
+	if (most && !view->is_part) {
 		json_string(&json, "most_memory", most);
 		json_number(&json, "most_memory_bytes", bytes);
 	}

@@ -102,8 +102,7 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 /* Are stalls of some tasks left out, but not their records? */
 static bool is_choice(const struct options *options)
 {
-	return options->comm || options->cgroup || options->min_order || options->cause ||
-	       options->from || options->to;
+	return options->comm || options->cgroup || options->min_order || options->cause;
 }
 
 static void put_shrinkers(struct writer *writer, const struct summary_view *view)
@@ -574,7 +573,7 @@ bool view_pressure(const struct summary_view *view, enum summary_table kind, siz
 {
 	const struct summary_total *waiter = summary_at(view->summary, kind, rank);
 
-	return waiter && kind == SUMMARY_CGROUPS && !view->is_interval &&
+	return waiter && kind == SUMMARY_CGROUPS && !view->is_part &&
 	       strcmp(waiter->ranked.name, "/") != 0 &&
 	       resolver_pressure(view->resolver, waiter->ranked.name, ret_ns);
 }
@@ -822,7 +821,7 @@ static void put_remedies(struct writer *writer, const struct summary_view *view)
 			line_add(&line, ", caused by ");
 			line_add_name(&line, writer, cgroup_label(view, runner->cgroup));
 		}
-		if (bytes >> 20 && !view->is_interval &&
+		if (bytes >> 20 && !view->is_part &&
 		    (!strcmp(remedy->key, "direct_reclaim") || !strcmp(remedy->key, "throttled") ||
 		     !strcmp(remedy->key, "dirty"))) {
 			line_add(&line, ", most memory: %" PRIu64 " MiB in ", bytes >> 20);
@@ -862,7 +861,7 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 	struct line line;
 
 	line_clear(&line);
-	if (before->known && after->known && after->some >= before->some) {
+	if (before->known && after->known && after->some >= before->some && !view->is_part) {
 		line_add(&line, "memory pressure%s, as the kernel counts it (PSI some): ",
 			 view->pids || is_choice(view->options) ? " of the whole machine" : "");
 		line_add_duration(&line, 0, some);

@@ -12,6 +12,7 @@
 #include "allocfilt/journal/journal.h"
 #include "allocfilt/names/shrinkers.h"
 #include "allocfilt/run/loop.h"
+#include "allocfilt/stall/stalls.h"
 #include "allocfilt/tracing/probe.h"
 #include "run/selection.h"
 
@@ -54,6 +55,7 @@ struct pipeline {
 	struct not_shown not_shown;
 	char others[200]; /* that --cgroup or --comm leaves out: " web.service, db.service," */
 	struct longest *longest; /* NULL: all are shown */
+	struct sched_counts sched;
 	/* One of the two is read; the writer gets a copy of each page, unless it is NULL. */
 	struct capture *capture;
 	struct cpu_buffers *buffers;
@@ -108,8 +110,8 @@ static void name_other(struct pipeline *pipeline, const struct named_stall *name
 	size_t used = strlen(pipeline->others);
 	char name[TASK_CGROUP_MAX + 4];
 
-	if (!options->cgroup == !options->comm || options->min_order || options->cause ||
-	    options->from || options->to || !*path || task_key_in_interrupt(named->stall->key))
+	if (!options->cgroup == !options->comm || options->min_order || options->cause || !*path ||
+	    task_key_in_interrupt(named->stall->key))
 		return;
 	snprintf(name, sizeof(name), " %s,", slash && slash[1] ? slash + 1 : path);
 	if (used + strlen(name) + strlen(" ...,") >= sizeof(pipeline->others))
@@ -126,6 +128,8 @@ static int show_stall(void *context, const struct stall *stall)
 	struct named_stall named;
 	char asked_by[ASKED_BY_MAX];
 
+	if (!selection_has_time(&pipeline->selection, stall->start))
+		return 0;
 	while (stall_next_window(stall, &window))
 		summary_window(pipeline->summary, &window);
 	/* Most stalls are short where short functions are timed for the inside of long ones. */
@@ -175,7 +179,8 @@ static void count_wait(void *context, const struct memory_wait *wait)
 
 	named.background = selection_is_background(&named);
 	/* It has no cause, as it has no order. */
-	if (pipeline->options->cause || !selection_has_stall(&pipeline->selection, &named))
+	if (pipeline->options->cause || !selection_has_time(&pipeline->selection, wait->start) ||
+	    !selection_has_stall(&pipeline->selection, &named))
 		return;
 	summary_wait(pipeline->summary, &named, wait, is_long);
 	if (pipeline->units && !named.background)
@@ -189,6 +194,8 @@ static void count_slab_pair(struct pipeline *pipeline, const struct record *end,
 	struct shrinker_names *names = resolver_superblocks(pipeline->resolver);
 	int superblock = shrinker_names_superblock(names, end);
 
+	if (!selection_has_time(&pipeline->selection, end->ts - ns))
+		return;
 	summary_shrinker(pipeline->summary, end->fields.callback, superblock, ns);
 	if (pipeline->interval.summary)
 		summary_shrinker(pipeline->interval.summary, end->fields.callback, superblock, ns);
@@ -250,7 +257,7 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.has_waits = plan_has_waits(pipeline->plan) && !pipeline->options->min_order &&
 			     !pipeline->options->cause,
 		.has_sched = plan_off_cpu(pipeline->plan),
-		.sched = *stalls_sched_counts(pipeline->stalls),
+		.sched = pipeline->sched,
 	};
 	began = resolver_realtime(pipeline->resolver, view->since);
 	if (pipeline->selection.from > began)
@@ -258,8 +265,7 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 	ended = resolver_realtime(pipeline->resolver, view->ts);
 	if (pipeline->selection.to && pipeline->selection.to < ended)
 		view->ts = MAX(view->since, view->ts - (ended - pipeline->selection.to));
-	if (pipeline->selection.from || pipeline->selection.to)
-		view->pressure_before.known = false;
+	view->is_part = pipeline->selection.from || pipeline->selection.to;
 	view->lost = losses_total(pipeline->losses, &view->lost_times);
 	count_overflows(pipeline, view);
 	if (pipeline->source->proc)
@@ -302,10 +308,9 @@ static int show_interval(struct pipeline *pipeline, uint64_t ts)
 	view_interval(pipeline, &view);
 	summary_view_since(&view, &pipeline->interval.before);
 	view.form = SUMMARY_SHORT;
-	view.is_interval = true;
+	view.is_interval = view.is_part = true;
 	view.ts = ts;
 	view.cost.had_events_off = pipeline->interval.had_events_off;
-	view.pressure_before.known = false; /* it is the run's */
 	if (options_on_command_line(pipeline->options, "summary") &&
 	    pipeline->options->summary == SUMMARY_SHORT)
 		ret = summary_text(pipeline->output->setup.writer, &view);
@@ -401,7 +406,8 @@ static noinline int special_record(struct pipeline *pipeline, struct record *rec
 	switch (record->kind) {
 	case RECORD_LOST:
 		pipeline->selection.lost = true;
-		losses_add(pipeline->losses, record->cpu, record->lost);
+		if (selection_has_time(&pipeline->selection, record->ts))
+			losses_add(pipeline->losses, record->cpu, record->lost);
 		stalls_lost(pipeline->stalls, record->cpu, record->ts);
 		return 0;
 	case RECORD_SUPERBLOCK:
@@ -426,9 +432,13 @@ static noinline int special_record(struct pipeline *pipeline, struct record *rec
 static noinline int sched_record(struct pipeline *pipeline, struct record *record)
 {
 	const struct selection *selection = &pipeline->selection;
-	int ret = 0;
+	int id = pipeline->plan->events[record->event].id, ret = 0;
 
 	decode_fields(pipeline->decode, record);
+	if (!pipeline->sched_is_off && selection_has_time(selection, record->ts)) {
+		pipeline->sched.switches += id == EVENT_SCHED_SWITCH;
+		pipeline->sched.wakeups += id == EVENT_SCHED_WAKEUP;
+	}
 	/* Where the kernel records some tasks alone, nobody knows who runs after these. */
 	if (pipeline->source->command || pipeline->source->recorded ||
 	    (selection->by_pid && pipeline->source->proc))

@@ -159,6 +159,16 @@ bool selection_has_record(struct selection *selection, const struct record *reco
 
 /* ---- stalls ---- */
 
+bool selection_has_time(const struct selection *selection, uint64_t ts)
+{
+	uint64_t time;
+
+	if (!selection->from && !selection->to)
+		return true;
+	time = resolver_realtime(selection->resolver, ts);
+	return time >= selection->from && (!selection->to || time < selection->to);
+}
+
 /* The name alone proves nothing: any program may use it, and end before it is looked up. */
 bool selection_is_background(const struct named_stall *named)
 {
@@ -194,13 +204,11 @@ bool selection_has_stall(const struct selection *selection, const struct named_s
 {
 	const struct options *options = selection->options;
 	const struct stall *stall = named->stall;
-	uint64_t time = resolver_realtime(selection->resolver, stall->start);
 
 	if ((options->comm || options->cgroup) && task_key_in_interrupt(stall->key))
 		return false;
 	return (!options->comm || matches(options->comm, named->name)) &&
 	       (!options->cgroup || is_in_cgroup(options->cgroup, named->task_info->cgroup)) &&
 	       (!options->min_order || stall->order >= options->min_order) &&
-	       (!options->cause || matches(options->cause, cause_name(cause_which(stall))->key)) &&
-	       time >= selection->from && (!selection->to || time < selection->to);
+	       (!options->cause || matches(options->cause, cause_name(cause_which(stall))->key));
 }

@@ -49,7 +49,10 @@ bool selection_has_record(struct selection *selection, const struct record *reco
 /** selection_is_background - is the stall of kswapd or kcompactd, for which no task waits? */
 bool selection_is_background(const struct named_stall *named);
 
-/** selection_has_stall - is the stall shown by --comm, --cgroup, --min-order, --cause, --from, --to? */
+/** selection_has_time - does what began at @ts, of the trace clock, count by --from and --to? */
+bool selection_has_time(const struct selection *selection, uint64_t ts);
+
+/** selection_has_stall - is the stall shown by --comm, --cgroup, --min-order, --cause? */
 bool selection_has_stall(const struct selection *selection, const struct named_stall *named);
 
 #endif

@@ -36,7 +36,6 @@ struct stalls {
 	uint64_t began;		/* ns: time of the first record; 0: not known */
 	uint32_t losses;
 	bool gaps; /* in depth: somebody else uses function_graph as well */
-	struct sched_counts sched;
 	uint64_t limited;
 };
 
@@ -825,7 +824,6 @@ int stalls_sched(struct stalls *stalls, const struct record *record)
 
 	switch (stalls->walk.plan->events[record->event].id) {
 	case EVENT_SCHED_WAKEUP:
-		stalls->sched.wakeups++;
 		task = task_of_thread(stalls, record->sched.tid);
 		if (!task || !task->off_cpu)
 			break;
@@ -837,7 +835,6 @@ int stalls_sched(struct stalls *stalls, const struct record *record)
 			off_cpu->cpu = runs_cpu(&stalls->cpus, record->sched.target_cpu);
 		break;
 	case EVENT_SCHED_SWITCH:
-		stalls->sched.switches++;
 		cpu = runs_cpu(&stalls->cpus, record->cpu);
 		ret = leave_cpu(stalls, record, cpu);
 		/* The task that comes was off its CPU before, also where that was not recorded. */
@@ -863,11 +860,6 @@ void stalls_sched_stop(struct stalls *stalls)
 	stalls->walk.off_cpu_from = UINT64_MAX;
 	for (int place = 0; place < stalls->cpus.count; place++)
 		runs_lost(&stalls->walk.runs, place);
-}
-
-const struct sched_counts *stalls_sched_counts(const struct stalls *stalls)
-{
-	return &stalls->sched;
 }
 
 /* ---- stacks ---- */

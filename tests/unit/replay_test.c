@@ -402,6 +402,34 @@ UNIT_TEST(test_edges_of_intervals)
 	}
 }
 
+/* The fourth page of CPU 1 lacks the records before it, at 00:24:51.452; bit 31 is RB_MISSED_EVENTS. */
+UNIT_TEST(test_losses_of_a_range)
+{
+	static const struct {
+		const char *options;
+		int lost;
+	} cases[] = {
+		{ "-f summary", 1 },
+		{ "-f summary --to=00:24:51.44", 0 },
+		{ "-f summary --from=00:24:51.44 --to=00:24:51.46", 1 },
+		{ "-f summary --from=00:24:51.46", 0 },
+	};
+	char *bytes;
+	size_t length;
+
+	copy_capture("fixtures/off-cpu");
+	assert_int_equal(
+		file_read(test_directory, "c/per_cpu/cpu1/trace_pipe_raw", &bytes, &length), 0);
+	bytes[3 * 4096 + 11] |= (char)0x80;
+	put_bytes("c/per_cpu/cpu1/trace_pipe_raw", bytes, length);
+	free(bytes);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		assert_int_equal(replay_copy(cases[i].options), 0);
+		assert_int_equal(count_lines("\nrecords were lost"), cases[i].lost);
+		assert_int_equal(count_lines("\nno records lost"), !cases[i].lost);
+	}
+}
+
 /* A stop ends it between two rounds, with a summary of what was read, and stays pending; a full disk is told. */
 UNIT_TEST(test_early_end)
 {

@@ -248,7 +248,7 @@ UNIT_TEST_WITH(test_machine, set_up, tear_down)
 	shows("\n1 stall of 134 us or more\nit took 3.0 ms, waiting or running\n");
 	count_stall(&(struct stall){ .tid = 9, .end = 5 * MS }, "kswapd0", "/", true);
 	shows("\nbackground (nobody waited): kswapd0 1 run, 5.0 ms\n");
-	view.is_interval = true;
+	view.is_interval = view.is_part = true;
 	source.release = "6.1.0";
 	lacks(false, "6.1.0");
 }
@@ -278,7 +278,7 @@ UNIT_TEST_WITH(test_pressure_of_cgroups, set_up, tear_down)
 	text_has(strstr(text, "\"cgroup\":\"/a\""),
 		 "\"reclaimed_from\":[],\"pressure_some_ns\":4321000000}");
 	assert_int_equal(count_in(text, "pressure_some_ns"), 1);
-	view.is_interval = true;
+	view.is_interval = view.is_part = true;
 	lacks(false, "PSI");
 	resolver.pressure = NULL;
 }
@@ -305,7 +305,7 @@ UNIT_TEST_WITH(test_most_memory, set_up, tear_down)
 	text_has(text, "\nnext: (12 %, felt by b) The unit");
 	json_shows(
 		"\"most_memory\":\"/system.slice/batch.service\",\"most_memory_bytes\":419430400,");
-	view.is_interval = true;
+	view.is_interval = view.is_part = true;
 	lacks(false, "most memory:");
 	lacks(true, "most_memory");
 	resolver.most_memory = NULL;

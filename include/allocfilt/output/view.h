@@ -9,7 +9,6 @@
 
 #include "allocfilt/base/writer.h"
 #include "allocfilt/record/losses.h"
-#include "allocfilt/stall/stalls.h"
 #include "allocfilt/stats/summary.h"
 #include "allocfilt/stats/units.h"
 
@@ -44,6 +43,12 @@ struct overflow {
 
 #define SUMMARY_OVERFLOWS 7
 
+/* The scheduler's events of all tasks that --off-cpu recorded. */
+struct sched_counts {
+	uint64_t switches;
+	uint64_t wakeups;
+};
+
 /* The sources of a summary. */
 struct summary_view {
 	const struct options *options;
@@ -56,13 +61,14 @@ struct summary_view {
 	const struct losses *losses;	       /* of each CPU, in the whole run */
 	struct cpu_list cpus;
 	enum summary_form form;
-	unsigned int top;    /* rows of tasks and of cgroups */
-	const pid_t *pids;   /* only stalls of these processes are shown; 0 ends; NULL: all */
-	uint64_t since;	     /* ns: oldest time seen; 0: none */
-	uint64_t ts;	     /* ns: newest time seen; 0: none */
-	uint64_t report;     /* ns: shorter stalls are not shown; at least plan->threshold */
-	bool so_far;	     /* the run goes on */
-	bool is_interval;    /* a summary of the time from since to ts, as are the counts below */
+	unsigned int top;  /* rows of tasks and of cgroups */
+	const pid_t *pids; /* only stalls of these processes are shown; 0 ends; NULL: all */
+	uint64_t since;	   /* ns: oldest time seen; 0: none */
+	uint64_t ts;	   /* ns: newest time seen; 0: none */
+	uint64_t report;   /* ns: shorter stalls are not shown; at least plan->threshold */
+	bool so_far;	   /* the run goes on */
+	bool is_interval;  /* a summary of the time from since to ts, as are the counts below */
+	bool is_part; /* of the run: an interval, or --from or --to; what is the run's is not shown */
 	uint64_t lost;	     /* records, of all CPUs */
 	uint64_t lost_times; /* times that the number was not known */
 	struct not_shown not_shown;
@@ -89,7 +95,7 @@ void summary_view_since(struct summary_view *view, const struct summary_view *be
 /**
  * view_pressure - the kernel's own account of a cgroup's memory pressure over the run (PSI)
  * @rank: of a row of the summary's table @kind
- * @ret_ns: set if it is known; an interval has none, and "/" has that of the whole machine
+ * @ret_ns: set if it is known; a part of the run has none, and "/" has that of the whole machine
  */
 bool view_pressure(const struct summary_view *view, enum summary_table kind, size_t rank,
 		   uint64_t *ret_ns);

@@ -83,15 +83,6 @@ int stalls_sched(struct stalls *stalls, const struct record *record);
 /** stalls_sched_stop - the scheduler's events are off until the next one: states are not known */
 void stalls_sched_stop(struct stalls *stalls);
 
-/* The scheduler's events of all tasks that --off-cpu recorded. */
-struct sched_counts {
-	uint64_t switches;
-	uint64_t wakeups;
-};
-
-/** stalls_sched_counts - the scheduler's events so far */
-const struct sched_counts *stalls_sched_counts(const struct stalls *stalls);
-
 /**
  * stalls_time - end the stalls of tasks that at @ts were silent for STALL_PATIENCE, and memory waits
  *	that are over for WAIT_PATIENCE
