@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/pidfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,7 +26,8 @@
 
 struct command {
 	pid_t pid;
-	int start; /* the pipe on which COMMAND waits; -1: it was started */
+	int start; /* the socket on which COMMAND waits, and says that it cannot be executed */
+	bool started;
 	int ended; /* pidfd, readable then; -1: none */
 	int news;  /* ready when COMMAND has ended or a signal has come; -1: none */
 	struct signals *signals;
@@ -38,11 +40,12 @@ static void __attribute__((noreturn)) run_command(char *const *argv, int start)
 	char byte;
 	int error;
 
-	/* The pipe is at its end: tracing has failed, or we were killed. */
+	/* The socket is at its end: tracing has failed, or we were killed. */
 	if (read(start, &byte, 1) != 1)
 		_exit(STATUS_CANNOT_EXECUTE);
 	execvp(*argv, argv);
 	error = errno;
+	send(start, "", 1, MSG_NOSIGNAL);
 	log_error("%s: %s", *argv, strerror(error));
 	_exit(error == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE);
 }
@@ -57,26 +60,26 @@ static int cannot_run(struct failure *failure)
 int command_new(struct command **ret_command, char *const *argv, struct failure *failure)
 {
 	struct command *command;
-	int pipe[2], ret;
+	int sockets[2], ret;
 
-	if (pipe2(pipe, O_CLOEXEC))
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets))
 		return cannot_run(failure);
 	command = calloc(1, sizeof(*command));
 	if (command)
 		command->pid = fork();
 	if (!command || command->pid < 0) {
 		ret = cannot_run(failure);
-		close(pipe[0]);
-		close(pipe[1]);
+		close(sockets[0]);
+		close(sockets[1]);
 		free(command);
 		return ret;
 	}
 	if (!command->pid) {
-		close(pipe[1]);
-		run_command(argv, pipe[0]);
+		close(sockets[1]);
+		run_command(argv, sockets[0]);
 	}
-	close(pipe[0]);
-	command->start = pipe[1];
+	close(sockets[0]);
+	command->start = sockets[1];
 	command->news = -1;
 	command->ended = pidfd_open(command->pid, 0);
 	if (command->ended < 0) {
@@ -92,8 +95,8 @@ void command_free(struct command *command)
 {
 	if (!command)
 		return;
-	if (command->start >= 0) {
-		close(command->start);
+	close(command->start);
+	if (!command->started) {
 		kill(command->pid, SIGKILL);
 		waitpid(command->pid, NULL, 0);
 	}
@@ -116,13 +119,19 @@ void command_start(struct command *command)
 {
 	/* A signal may have ended COMMAND already: then this fails. */
 	(void)!write(command->start, "", 1);
-	close(command->start);
-	command->start = -1;
+	command->started = true;
 }
 
 bool command_started(const struct command *command)
 {
-	return command->start < 0;
+	return command->started;
+}
+
+bool command_failed(const struct command *command)
+{
+	char byte;
+
+	return recv(command->start, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 1;
 }
 
 void command_signal(struct command *command, int number, bool from_terminal)

@@ -8,6 +8,7 @@
 
 #include "allocfilt/base/log.h"
 #include "allocfilt/base/memory.h"
+#include "allocfilt/run/command.h"
 #include "allocfilt/run/loop.h"
 
 /* ---- summaries ---- */
@@ -32,6 +33,9 @@ int summary_print(const struct run_context *run, struct pipeline *pipeline)
 	int ret, shown = 0;
 
 	pipeline_view(pipeline, &view);
+	/* Nothing ran that it could be about. */
+	if (run->command && command_failed(run->command))
+		view.form = SUMMARY_NONE;
 	ret = output_summary(pipeline_output(pipeline), &view);
 	if (!ret)
 		ret = writer_flush(run->output);

@@ -13,6 +13,7 @@
 
 static struct failure failure;
 static struct signals *signals;
+static bool failed; /* command_failed() of the last one that has ended */
 
 /* As the program does it: before signals are blocked. */
 static struct command *new_command(char *const *argv)
@@ -42,6 +43,7 @@ static int end(struct command *command)
 {
 	int status = command_wait(command, signals);
 
+	failed = command_failed(command);
 	command_free(command);
 	return status;
 }
@@ -83,6 +85,8 @@ UNIT_TEST(test_status)
 	assert_int_equal(run_script("exit 0"), 0);
 	assert_int_equal(run_script("exit 7"), 7);
 	assert_int_equal(run_script("kill -KILL $$"), 128 + SIGKILL);
+	assert_int_equal(run_script("exit 127"), 127);
+	assert_false(failed);
 }
 
 UNIT_TEST(test_not_executable)
@@ -92,10 +96,12 @@ UNIT_TEST(test_not_executable)
 	put_text("text", "no program");
 	capture_stderr();
 	assert_int_equal(run_program("./text"), 126);
+	assert_true(failed);
 	said = captured();
 	assert_string_equal(said, "allocfilt: ./text: Permission denied\n");
 	capture_stderr();
 	assert_int_equal(run_program("./none"), 127);
+	assert_true(failed);
 	said = captured();
 	assert_string_equal(said, "allocfilt: ./none: No such file or directory\n");
 }

@@ -620,6 +620,17 @@ RUN(test_command)
 	assert_in_file("capture/events/sched/sched_process_exit/format", "sched_process_exit");
 }
 
+/* There is no summary of what never ran; one that ends as if it had not has its own. */
+RUN(test_command_cannot_be_executed)
+{
+	assert_int_equal(run("-t134 -f summary -- %s/none", fake.root), 0);
+	assert_int_equal(command_status, 127);
+	shell("[ ! -s %s/output ]", fake.root);
+	assert_int_equal(run("-t134 -f summary -- sh -c %s", "exit\t127"), 0);
+	assert_int_equal(command_status, 127);
+	assert_in_file("output", " of 134 us or more");
+}
+
 /* One that cannot be traced does not run. */
 RUN(test_command_is_not_started)
 {

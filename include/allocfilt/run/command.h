@@ -34,6 +34,9 @@ void command_start(struct command *command);
 
 bool command_started(const struct command *command);
 
+/** command_failed - could the child, which was started and has ended, not execute COMMAND? */
+bool command_failed(const struct command *command);
+
 /** command_signal - pass a signal on, unless the child got it from the terminal as well */
 void command_signal(struct command *command, int number, bool from_terminal);
 
