@@ -196,6 +196,9 @@ const struct catalog_event catalog_events[EVENT_COUNT] = {
 	     "vmscan", "mm_shrink_slab_start", "mm_shrink_slab_end", 0, .repeats = true),
 	PAIR(EVENT_WAIT_BEGIN, EVENT_WAIT_END,
 	     PROBE_SYSTEM, "memory_wait_begin", "memory_wait_end", 0),
+	[EVENT_EXEC] = {
+		"sched", "sched_process_exec", SINGLE(0), .needs = ROLE_NONE, .children = true,
+	},
 	[EVENT_FORK] = {
 		"sched", "sched_process_fork", SINGLE(0), .needs = ROLE_NONE, .children = true,
 	},

@@ -81,7 +81,8 @@ int selection_init(struct selection *selection, const struct options *options,
 		selection->command = calloc(TASKS_MAX / 64, sizeof(*selection->command));
 		if (!selection->command)
 			return failure_no_memory(failure);
-		set_of_command(selection, source->command, true);
+		/* Our child is COMMAND from its exec on. */
+		set_of_command(selection, source->command, plan_event_of(plan, EVENT_EXEC) < 0);
 	}
 	ret = options->cause ? check_cause(options->cause, failure) : 0;
 	if (!ret)
@@ -112,7 +113,7 @@ static bool has_pid(const pid_t *pids, pid_t pid)
 	return *pids;
 }
 
-/* Forks and exits tell which tasks are COMMAND's. */
+/* Execs, forks and exits tell which tasks are COMMAND's. */
 static void see_command(struct selection *selection, const struct record *record)
 {
 	const struct plan_event *event;
@@ -123,7 +124,9 @@ static void see_command(struct selection *selection, const struct record *record
 	/* Some events are written by another task than theirs. */
 	if (selection->lost && (event->rule == RULE_OWNER || event->rule == RULE_PAIR))
 		set_of_command(selection, record->tid, true);
-	if (event->id == EVENT_FORK)
+	if (event->id == EVENT_EXEC)
+		set_of_command(selection, record->tid, true);
+	else if (event->id == EVENT_FORK)
 		set_of_command(selection, record->child, true);
 	else if (event->id == EVENT_EXIT) /* The number is free for others. */
 		set_of_command(selection, record->tid, false);

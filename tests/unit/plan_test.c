@@ -82,7 +82,7 @@ static void free_split(char **list)
 }
 
 /* Those of COMMAND and --off-cpu are the last. */
-#define EVENTS_OF_ALL EVENT_FORK
+#define EVENTS_OF_ALL EVENT_EXEC
 
 static struct plan *plan;
 static struct failure failure;
@@ -286,18 +286,19 @@ TEST(test_kernels)
 	}
 }
 
-/* Forks and exits are traced for COMMAND alone, and shown where -e asks for them. */
+/* Execs, forks and exits are traced for COMMAND alone, and shown where -e asks for them. */
 TEST(test_children)
 {
-	static const char events[] =
-		EVENTS_6_1 "sched:sched_process_fork sched:sched_process_exit ";
+	static const char events[] = EVENTS_6_1 "sched:sched_process_exec sched:sched_process_fork "
+						"sched:sched_process_exit ";
 
 	plan_for(functions_6_1, events);
+	assert_int_equal(plan_event_of(plan, EVENT_EXEC), -1);
 	assert_int_equal(plan_event_of(plan, EVENT_FORK), -1);
 	assert_int_equal(plan_event_of(plan, EVENT_EXIT), -1);
 	children = true;
 	plan_for(functions_6_1, events);
-	CHECK_RULE(RULE_CHILDREN, EVENT_FORK, EVENT_EXIT);
+	CHECK_RULE(RULE_CHILDREN, EVENT_EXEC, EVENT_FORK, EVENT_EXIT);
 	plan_with(functions_6_1, events, NULL, "sched:sched_process_exit");
 	CHECK_RULE(RULE_CHILDREN, EVENT_FORK);
 	CHECK_RULE(RULE_ANY_WINDOW, EVENT_EXIT);

@@ -237,7 +237,9 @@ static const struct made_event exit_event = { "funcgraph_exit", 10,
 					      "func 8, int depth 4, unsigned int overrun 4, "
 					      "calltime 8, rettime 8",
 					      "\"\"" };
-/* as of 6.1 */
+/* as of 6.1, as are the next two */
+static const struct made_event exec_event = { "sched_process_exec", 19, "pid_t pid 4s",
+					      "\"pid=%d\", REC->pid" };
 static const struct made_event fork_event = { "sched_process_fork", 20,
 					      "char parent_comm[16] 16, pid_t parent_pid 4s, "
 					      "char child_comm[16] 16, pid_t child_pid 4s",
@@ -352,6 +354,27 @@ UNIT_TEST(test_command)
 	put_text("c/capture", DESCRIBED "command 4194304\n");
 	assert_int_equal(replay_copy(""), 0);
 	assert_int_equal(count_lines("<...>-200    | !"), 1);
+}
+
+/* Before its exec the child is ours, and no longer than that. */
+UNIT_TEST(test_command_before_exec)
+{
+	make_capture();
+	put_format("sched", &exec_event);
+	put_format("sched", &fork_event);
+	put_text("c/capture", DESCRIBED "command 100\n");
+	made_begin(&data, &made_layouts[0], 0);
+	put_window(100, 0);
+	put_window(100, 0);
+	put_record(&exec_event, 100, 0, NULL);
+	put_window(100, 0);
+	put_fork(100, 101);
+	put_window(101, 0);
+	made_end(&data, 0);
+	put_bytes("c/per_cpu/cpu0/trace_pipe_raw", (const char *)data.bytes, MADE_PAGE_SIZE);
+	assert_int_equal(replay_copy(""), 0);
+	assert_int_equal(count_lines("<...>-100    | !"), 1);
+	assert_int_equal(count_lines("<...>-101    | !"), 1);
 }
 
 /* ---- intervals ---- */

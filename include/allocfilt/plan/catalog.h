@@ -133,7 +133,8 @@ enum event_id {
 	EVENT_SLAB_END,
 	EVENT_WAIT_BEGIN, /* this and the next event are probes of ours: probe.h */
 	EVENT_WAIT_END,
-	EVENT_FORK, /* this and the next event tell the children of COMMAND */
+	EVENT_EXEC, /* this and the next two events tell which tasks are COMMAND's */
+	EVENT_FORK,
 	EVENT_EXIT,
 	EVENT_SCHED_SWITCH,
 	EVENT_SCHED_WAKEUP,
