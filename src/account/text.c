@@ -53,12 +53,12 @@ static void put_sites(struct writer *writer, const struct summary_view *view,
 		      const struct account_tables *tables)
 {
 	const struct account_site *all = &tables->all_sites;
-	char time[TEXT_DURATION_MAX];
+	char time[TEXT_DURATION_MAX], counted[TEXT_COUNTED_MAX];
 	struct line line;
 	size_t rows = 0;
 
 	line_clear(&line);
-	line_add(&line, "slab: %" PRIu64 " allocations in %s; ", all->count,
+	line_add(&line, "slab: %s in %s; ", text_counted(counted, all->count, "allocation{s}"),
 		 text_duration(time, view->ts - view->since));
 	add_size(&line, all->requested);
 	line_add(&line, " asked for, ");
@@ -131,16 +131,17 @@ static void put_processes(struct writer *writer, const struct summary_view *view
 {
 	const struct account_process *all = &tables->all_processes;
 	uint64_t wait;
-	char time[TEXT_DURATION_MAX];
+	char time[TEXT_DURATION_MAX], counted[TEXT_COUNTED_MAX];
 	struct line line;
 	size_t rows = 0;
 
 	line_clear(&line);
 	line_add(&line,
-		 "pages: %" PRIu64 " in %" PRIu64 " allocations; %" PRIu64 " fallbacks, %" PRIu64
-		 " refilled, %" PRIu64 " drained; ",
-		 all->pages, all->count, all->fallbacks, all->refilled, all->drained);
-	line_add(&line, "%" PRIu64 " stalls of %s or more waited ", all->stalls,
+		 "pages: %" PRIu64 " in %s; %" PRIu64 " fallback%s, %" PRIu64 " refilled, %" PRIu64
+		 " drained; ",
+		 all->pages, text_counted(counted, all->count, "allocation{s}"), all->fallbacks,
+		 all->fallbacks == 1 ? "" : "s", all->refilled, all->drained);
+	line_add(&line, "%s of %s or more waited ", text_counted(counted, all->stalls, "stall{s}"),
 		 text_duration(time, view->plan->threshold));
 	line_add_ms(&line, 0, all->waited);
 	line_add(&line, " ms");
@@ -151,9 +152,10 @@ static void put_processes(struct writer *writer, const struct summary_view *view
 	put_dropped(writer, tables->dropped.processes, all->stalls, "stalls");
 	if (tables->dropped.tasks)
 		line_write(writer,
-			   "incomplete: %" PRIu64 " forks and exits were not counted, so some rows "
-			   "lack a name, or are of a thread",
-			   tables->dropped.tasks);
+			   "incomplete: %s not counted, so some rows lack a name, or are of a "
+			   "thread",
+			   text_counted(counted, tables->dropped.tasks,
+					"{forks and exits were|fork or exit was}"));
 	if (!tables->nr_processes)
 		return;
 	wait = long_wait(tables, view->top);
@@ -174,6 +176,8 @@ static void put_processes(struct writer *writer, const struct summary_view *view
 void account_text(struct writer *writer, const struct summary_view *view,
 		  const struct account_tables *tables)
 {
+	char counted[TEXT_COUNTED_MAX];
+
 	writer_put(writer, "\n", 1);
 	put_sites(writer, view, tables);
 	writer_put(writer, "\n", 1);
@@ -181,7 +185,6 @@ void account_text(struct writer *writer, const struct summary_view *view,
 	if (view->lost || view->lost_times)
 		line_write(writer, "incomplete: records were lost, and so may be stalls");
 	if (tables->unreadable)
-		line_write(writer,
-			   "incomplete: %" PRIu64 " rows of the kernel's text cannot be read",
-			   tables->unreadable);
+		line_write(writer, "incomplete: %s of the kernel's text cannot be read",
+			   text_counted(counted, tables->unreadable, "row{s}"));
 }

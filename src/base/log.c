@@ -90,6 +90,7 @@ void log_message(enum log_level level, const char *format, ...)
 {
 	const char *prefix = log_to_journal ? journal_prefix[level] : LOG_PREFIX;
 	char line[LOG_LINE_MAX], text[LOG_LINE_MAX];
+	char counted[TEXT_COUNTED_MAX];
 	size_t start, length;
 	va_list arguments;
 
@@ -100,9 +101,10 @@ void log_message(enum log_level level, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	if (log_dropped) {
-		length = snprintf(line, sizeof(line),
-				  "%s%" PRIu64 " messages are missing here: nobody read them\n",
-				  prefix, log_dropped);
+		length = snprintf(
+			line, sizeof(line), "%s%s\n", prefix,
+			text_counted(counted, log_dropped,
+				     "message{s are| is} missing here: nobody read {them|it}"));
 		if (log_write(line, length))
 			log_dropped = 0;
 	}

@@ -256,6 +256,24 @@ size_t text_append(char *to, size_t size, size_t used, const char *text)
 	return used + length;
 }
 
+const char *text_counted(char text[TEXT_COUNTED_MAX], uint64_t count, const char *words)
+{
+	char *to = text_unsigned(text, count);
+	bool shown = true;
+
+	*to++ = ' ';
+	for (; *words && to < text + TEXT_COUNTED_MAX - 1; words++) {
+		if (*words == '{' || *words == '|')
+			shown = (count == 1) == (*words == '|');
+		else if (*words == '}')
+			shown = true;
+		else if (shown)
+			*to++ = *words;
+	}
+	*to = '\0';
+	return text;
+}
+
 /* ---- times ---- */
 
 static uint64_t rounded(uint64_t ns, uint64_t unit)
@@ -371,6 +389,14 @@ void line_add(struct line *line, const char *format, ...)
 void line_add_text(struct line *line, const char *text)
 {
 	line->used = text_append(line->text, sizeof(line->text) - 1, line->used, text);
+}
+
+void line_add_counted(struct line *line, const char *before, uint64_t count, const char *words)
+{
+	char text[TEXT_COUNTED_MAX];
+
+	if (count)
+		line_add(line, "%s%s", before, text_counted(text, count, words));
 }
 
 void line_add_ms(struct line *line, int width, uint64_t ns)

@@ -716,11 +716,10 @@ const struct capture_counts *capture_counts(const struct capture *capture, int c
 /* The damage may be the reason. */
 static int no_events(struct capture *capture, uint64_t bad_pages)
 {
-	char count[64];
+	char count[TEXT_COUNTED_MAX];
 
-	snprintf(count, sizeof(count), "%" PRIu64 " pages", bad_pages);
 	if (bad_pages)
-		count_flaw(capture, count, "damaged");
+		count_flaw(capture, text_counted(count, bad_pages, "page{s}"), "damaged");
 	return capture->info.flaws ? -EBADMSG : -ENODATA;
 }
 

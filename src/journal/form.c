@@ -247,7 +247,7 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 	int second = ranking_next(unit->cause_totals, sizeof(unit->total), CAUSES, cause);
 	uint64_t seconds = (period + NS_PER_SECOND - 1) / NS_PER_SECOND;
 	bool minutes = seconds >= 120;
-	char total[TEXT_DURATION_MAX], max[TEXT_DURATION_MAX];
+	char total[TEXT_DURATION_MAX], max[TEXT_DURATION_MAX], counted[TEXT_COUNTED_MAX];
 	struct wait_sum waits = waits_all(&unit->waits);
 	uint64_t nr_short = waits.count - waits.long_count;
 	int reason = nr_short ? waits_next(&unit->waits, -1) : -1;
@@ -257,8 +257,8 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 
 	line_clear(&line);
 	add_unit(&line, unit->ranked.name);
-	line_add(&line, " waited %s in %" PRIu64 " stall%s of the last %" PRIu64 " %s",
-		 text_duration(total, unit->total), unit->count, unit->count == 1 ? "" : "s",
+	line_add(&line, " waited %s in %s of the last %" PRIu64 " %s",
+		 text_duration(total, unit->total), text_counted(counted, unit->count, "stall{s}"),
 		 minutes ? (seconds + 30) / 60 : seconds, minutes ? "min" : "s");
 	if (unit->count)
 		line_add(&line, ", worst %s", text_duration(max, unit->max));
@@ -272,9 +272,9 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 		journal_entry_number(entry, "ALLOCFILT_CAUSE_PERCENT", percent_of(unit, cause));
 	}
 	if (reason >= 0) {
-		line_add(&line, "; %s in %" PRIu64 " memory wait%s, most of it %s",
-			 text_duration(total, waits.total), waits.count,
-			 waits.count == 1 ? "" : "s", catalog_role_title(reason));
+		line_add(&line, "; %s in %s, most of it %s", text_duration(total, waits.total),
+			 text_counted(counted, waits.count, "memory wait{s}"),
+			 catalog_role_title(reason));
 		line_add(&line, "; %s of it in %" PRIu64 " shorter than a stall",
 			 text_duration(total, waits.total - waits.long_total), nr_short);
 		journal_entry_text(entry, "ALLOCFILT_WAIT_REASON", catalog_role_key(reason));
@@ -320,23 +320,20 @@ size_t status_line(char *text, size_t size, const struct summary_view *view)
 	uint64_t stalls = summary_stalls(view->summary, STALLS_WAITING)->latency.count;
 	uint64_t lost = view->lost, times = view->lost_times;
 	const struct named_stall *longest = summary_longest(view->summary);
-	char time[TEXT_DURATION_MAX];
+	char time[TEXT_DURATION_MAX], counted[TEXT_COUNTED_MAX];
 	struct line line;
 
 	line_clear(&line);
-	line_add(&line, "%" PRIu64 " stall%s", stalls, stalls == 1 ? "" : "s");
+	line_add(&line, "%s", text_counted(counted, stalls, "stall{s}"));
 	if (longest) {
 		line_add(&line, ", worst %s (",
 			 text_duration(time, longest->stall->end - longest->stall->start));
 		journal_stall_task(&line, longest);
 		line_add(&line, ")");
 	}
-	line_add(&line, ", %" PRIu64 " record%s lost", lost, lost == 1 ? "" : "s");
-	if (times)
-		line_add(&line, " and %" PRIu64 " time%s nobody knows how many", times,
-			 times == 1 ? "" : "s");
-	if (view->cost.events_off)
-		line_add(&line, ", %u events off (max-cpu)", view->cost.events_off);
+	line_add(&line, ", %s", text_counted(counted, lost, "record{s} lost"));
+	line_add_counted(&line, " and ", times, "time{s} nobody knows how many");
+	line_add_counted(&line, ", ", view->cost.events_off, "event{s} off (max-cpu)");
 	text_escape(text, size, line.text, TEXT_PRINTABLE);
 	return strlen(text);
 }
@@ -360,13 +357,13 @@ static size_t run_message(char *message, size_t size, const struct summary_view 
 {
 	size_t used = status_line(message, size, view);
 	double seconds = (double)(view->ts - view->since) / NS_PER_SECOND;
-	char cpu[TEXT_DURATION_MAX];
+	char cpu[TEXT_DURATION_MAX], stalls[TEXT_COUNTED_MAX], entries[TEXT_COUNTED_MAX];
 
 	snprintf(message + used, size - used,
-		 ", %" PRIu64 " stall%s held back from the journal, %" PRIu64
-		 " entr%s dropped; own cost since the start: %s of CPU time, %.1f records/s",
-		 view->journal.held_back, view->journal.held_back == 1 ? "" : "s",
-		 view->journal.dropped, view->journal.dropped == 1 ? "y" : "ies",
+		 ", %s held back from the journal, %s dropped; own cost since the start: %s of CPU "
+		 "time, %.1f records/s",
+		 text_counted(stalls, view->journal.held_back, "stall{s}"),
+		 text_counted(entries, view->journal.dropped, "entr{ies|y}"),
 		 text_duration(cpu, view->cost.cpu),
 		 seconds > 0 ? (double)view->cost.records / seconds : 0);
 	return strlen(message);

@@ -119,6 +119,7 @@ static void put_types(struct writer *writer, const struct verify_findings *findi
 
 int findings_text(struct writer *writer, const char *path, const struct verify_findings *findings)
 {
+	char counted[TEXT_COUNTED_MAX];
 	struct line line;
 
 	put_cpus(writer, findings);
@@ -127,10 +128,11 @@ int findings_text(struct writer *writer, const char *path, const struct verify_f
 	put_missing(writer, findings);
 	put_types(writer, findings);
 	if (findings->damaged_records)
-		line_write(writer,
-			   "\n%" PRIu64
-			   " records shorter than their format, or of impossible times",
-			   findings->damaged_records);
+		line_write(
+			writer, "\n%s",
+			text_counted(
+				counted, findings->damaged_records,
+				"record{s} shorter than {their|its} format, or of impossible times"));
 	/* A file of the capture may have any name. */
 	line_clear(&line);
 	if (findings->bad_files) {

@@ -84,13 +84,16 @@ static int folded_summary(struct output *output, const struct summary_view *view
 {
 	struct writer *writer = output->setup.writer;
 	uint64_t dropped = chains_dropped(output->form);
+	char counted[TEXT_COUNTED_MAX];
 
 	(void)view;
 	folded_steps(writer, &(struct frame){ NULL, chains_sorted(output->form) });
 	if (dropped)
-		log_warning("a limit was reached: %" PRIu64
-			    " tasks or chains of causes have no line of their own",
-			    dropped);
+		log_warning(
+			"a limit was reached: %s",
+			text_counted(
+				counted, dropped,
+				"task{s} or chain{s} of causes {have|has} no line of {their|its} own"));
 	return writer_flush(writer);
 }
 

@@ -279,11 +279,8 @@ static void put_head(struct writer *writer, const struct summary_view *view)
 		add_time(&line, view, view->ts);
 		line_add(&line, ": ");
 	}
-	if (latency->count)
-		line_add(&line, "%" PRIu64 " stall%s of ", latency->count,
-			 latency->count == 1 ? "" : "s");
-	else
-		line_add(&line, "no stall of ");
+	line_add_counted(&line, "", latency->count, "stall{s} of ");
+	line_add_text(&line, latency->count ? "" : "no stall of ");
 	if (pids == 1)
 		line_add(&line, "process %d of ", view->pids[0]);
 	else if (pids)
@@ -323,13 +320,6 @@ static void put_head(struct writer *writer, const struct summary_view *view)
 	line_put(&line, writer);
 }
 
-static void add_not_shown(struct line *line, uint64_t count, const char *which)
-{
-	if (count)
-		line_add(line, "; %" PRIu64 " %s stall%s not shown", count, which,
-			 count == 1 ? " is" : "s are");
-}
-
 /* "(older records were dropped)", "(3: a switch of the task was not recorded, 1: …)" */
 static void add_lacks(struct line *line, const struct summary *summary)
 {
@@ -356,9 +346,10 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 	uint64_t incomplete = summary_incomplete(view->summary, LACKS_NOTHING);
 	uint64_t records = view->lost, times = view->lost_times;
 	const struct overflow others[] = {
-		{ .text = "stalls have no entry of their own in the journal",
+		{ .text = "stall{s have| has} no entry of {their|its} own in the journal",
 		  .count = view->journal.held_back },
-		{ .text = "entries were not taken by the journal", .count = view->journal.dropped },
+		{ .text = "entr{ies were|y was} not taken by the journal",
+		  .count = view->journal.dropped },
 	};
 	struct line line;
 
@@ -368,24 +359,21 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 			 records == 1 ? " was" : "s were");
 	else
 		line_add(&line, times ? "records were lost" : "no records lost");
+	line_add_counted(&line, "; ", incomplete, "stall{s are| is} incomplete");
 	if (incomplete) {
-		line_add(&line, "; %" PRIu64 " stall%s incomplete", incomplete,
-			 incomplete == 1 ? " is" : "s are");
 		add_lacks(&line, view->summary);
 	} else if (summary_stalls(view->summary, STALLS_WAITING)->latency.count) {
 		line_add(&line, ", all stalls complete");
 	}
 	for (size_t i = 0; i < view->nr_overflows; i++)
-		if (view->overflows[i].count)
-			line_add(&line, "; %" PRIu64 " %s", view->overflows[i].count,
-				 view->overflows[i].text);
+		line_add_counted(&line, "; ", view->overflows[i].count, view->overflows[i].text);
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		if (others[i].count)
-			line_add(&line, "; %" PRIu64 " %s", others[i].count, others[i].text);
+		line_add_counted(&line, "; ", others[i].count, others[i].text);
 	if (view->cost.had_events_off)
 		line_add(&line, "; events were switched off for some time (max-cpu)");
-	add_not_shown(&line, view->not_shown.shorter, "shorter");
-	add_not_shown(&line, view->not_shown.others, "other");
+	line_add_counted(&line, "; ", view->not_shown.shorter,
+			 "shorter stall{s are| is} not shown");
+	line_add_counted(&line, "; ", view->not_shown.others, "other stall{s are| is} not shown");
 	line_put(&line, writer);
 }
 

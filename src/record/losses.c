@@ -5,6 +5,7 @@
 
 #include "allocfilt/base/base.h"
 #include "allocfilt/base/log.h"
+#include "allocfilt/base/text.h"
 #include "allocfilt/record/losses.h"
 
 #define REPORT_INTERVAL NS_PER_SECOND
@@ -77,16 +78,13 @@ uint64_t losses_total(const struct losses *losses, uint64_t *ret_unknown)
 
 static void report_cpu(const struct cpu_loss *loss, int cpu, const char *when, const char *advice)
 {
-	char unknown[64] = "";
+	char records[TEXT_COUNTED_MAX], times[TEXT_COUNTED_MAX];
 
-	if (loss->unknown)
-		snprintf(unknown, sizeof(unknown), "%s%" PRIu64 " times an unknown number",
-			 loss->records ? " and " : "", loss->unknown);
-	if (loss->records)
-		log_warning("CPU %d lost %" PRIu64 " records%s %s%s", cpu, loss->records, unknown,
-			    when, advice);
-	else
-		log_warning("CPU %d lost %s of records %s%s", cpu, unknown, when, advice);
+	text_counted(records, loss->records, "record{s}");
+	text_counted(times, loss->unknown, "time{s} an unknown number");
+	log_warning("CPU %d lost %s%s%s%s %s%s", cpu, loss->records ? records : "",
+		    loss->records && loss->unknown ? " and " : "", loss->unknown ? times : "",
+		    loss->records ? "" : " of records", when, advice);
 }
 
 void losses_report(struct losses *losses, uint64_t now)

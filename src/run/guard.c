@@ -71,6 +71,7 @@ static unsigned int switch_events(struct guard *guard, const struct plan *plan,
 void guard_second(struct guard *guard, const struct plan *plan, uint64_t max, uint64_t now,
 		  struct session *session, struct pipeline *pipeline)
 {
+	char counted[TEXT_COUNTED_MAX];
 	unsigned int count;
 
 	if (!guard_update(guard, max, now, clock_ns(CLOCK_PROCESS_CPUTIME_ID)))
@@ -83,9 +84,10 @@ void guard_second(struct guard *guard, const struct plan *plan, uint64_t max, ui
 	if (guard->is_off && !guard->reported_off) {
 		guard->reported_off = true;
 		log_warning("%u.%u %% of a CPU in the last minute is more than max-cpu = %" PRIu64
-			    "%%: %u events are switched off until %d minutes are quiet; a higher "
-			    "threshold costs less",
-			    guard->tenths / 10, guard->tenths % 10, max, count, GUARD_QUIET);
+			    "%%: %s switched off until %d minutes are quiet; a higher threshold "
+			    "costs less",
+			    guard->tenths / 10, guard->tenths % 10, max,
+			    text_counted(counted, count, "event{s are| is}"), GUARD_QUIET);
 	} else if (!guard->is_off && !guard->reported_on) {
 		guard->reported_on = true;
 		log_notice("events are switched on again");

@@ -212,17 +212,20 @@ static void count_overflows(struct pipeline *pipeline, struct summary_view *view
 	const struct stacks *stacks = resolver_stacks(pipeline->resolver);
 	struct shrinker_names *names = resolver_superblocks(pipeline->resolver);
 	const struct overflow overflows[SUMMARY_OVERFLOWS] = {
-		{ "cpus", "CPUs were not read: too few open files", pipeline->unread_cpus },
-		{ "names", "times a task or cgroup may have lost its name (limit-memory)",
+		{ "cpus", "CPU{s were| was} not read: too few open files", pipeline->unread_cpus },
+		{ "names", "time{s} a task or cgroup may have lost its name (limit-memory)",
 		  resolver_missed(pipeline->resolver) },
-		{ "stalls", "stalls or runs of shrinkers lack records or names (limit-memory)",
+		{ "stalls",
+		  "stall{s} or run{s} of shrinkers {lack|lacks} records or names (limit-memory)",
 		  stalls_limited(pipeline->stalls) },
-		{ "stacks", "events lack their kernel stack", stacks ? stacks_missed(stacks) : 0 },
-		{ "superblocks", "file systems made room for later ones in the summary",
+		{ "stacks", "event{s lack| lacks} {their|its} kernel stack",
+		  stacks ? stacks_missed(stacks) : 0 },
+		{ "superblocks", "file system{s} made room for later ones in the summary",
 		  shrinker_names_overflow(names) },
-		{ "units", "stalls or memory waits count for the unit \"other\" (metrics-cgroups)",
+		{ "units",
+		  "stall{s} or memory wait{s count| counts} for the unit \"other\" (metrics-cgroups)",
 		  pipeline->units ? units_refused(pipeline->units) : 0 },
-		{ "summary", "times the summary left out what took least time",
+		{ "summary", "time{s} the summary left out what took least time",
 		  summary_overflow(view->summary) +
 			  (pipeline->units ? units_overflow(pipeline->units) : 0) },
 	};
@@ -791,16 +794,18 @@ void pipeline_log_end(struct pipeline *pipeline)
 {
 	const struct options *options = pipeline->options;
 	bool live = pipeline->source->proc;
+	char counted[TEXT_COUNTED_MAX];
 	struct summary_view view;
 
 	pipeline_view(pipeline, &view);
 	for (size_t i = 0; i < view.nr_overflows; i++)
 		if (view.overflows[i].count)
-			log_warning("a limit was reached: %" PRIu64 " %s", view.overflows[i].count,
-				    view.overflows[i].text);
+			log_warning("a limit was reached: %s",
+				    text_counted(counted, view.overflows[i].count,
+						 view.overflows[i].text));
 	if (view.journal.dropped)
-		log_warning("the journal rejected %" PRIu64 " entries, dropped",
-			    view.journal.dropped);
+		log_warning("the journal rejected %s, dropped",
+			    text_counted(counted, view.journal.dropped, "entr{ies|y}"));
 	if (*pipeline->others && !summary_stalls(view.summary, STALLS_WAITING)->latency.count &&
 	    !summary_stalls(view.summary, STALLS_BACKGROUND)->latency.count)
 		log_notice("no %s that waited matches '%.64s'; there are:%.*s",
@@ -826,25 +831,22 @@ uint64_t pipeline_flaws(const struct pipeline *pipeline, struct line *text)
 	uint64_t damaged = decode_damaged(pipeline->decode);
 
 	line_clear(text);
+	line_add_counted(text, "", pipeline->damaged_pages, "damaged page{s}");
 	if (pipeline->damaged_pages)
-		line_add(
-			text,
-			"%" PRIu64
-			" damaged pages (the first of CPU %d, %zu bytes by header_page) skipped and "
-			"counted as lost",
-			pipeline->damaged_pages, pipeline->first_damaged,
-			pipeline->source->layout.size);
+		line_add(text,
+			 " (the first of CPU %d, %zu bytes by header_page) skipped and counted as "
+			 "lost",
+			 pipeline->first_damaged, pipeline->source->layout.size);
 	if (pipeline->bad_formats)
 		line_add(text, "%s%s%s cannot be read", text->used ? ", " : "",
 			 pipeline->first_bad_format,
 			 pipeline->bad_formats > 1 ? " and other formats" : "");
+	line_add_counted(text, text->used ? ", " : "", unknown,
+			 "record{s} of a type without a format");
 	if (unknown)
-		line_add(text, "%s%" PRIu64 " records of a type without a format (the first: %d)",
-			 text->used ? ", " : "", unknown, type);
-	if (damaged)
-		line_add(text,
-			 "%s%" PRIu64 " records shorter than their format or with impossible times",
-			 text->used ? ", " : "", damaged);
+		line_add(text, " (the first: %d)", type);
+	line_add_counted(text, text->used ? ", " : "", damaged,
+			 "record{s} shorter than {their|its} format or with impossible times");
 	return pipeline->damaged_pages + pipeline->bad_formats + unknown + damaged;
 }
 

@@ -632,7 +632,7 @@ int recorder_end_segment(struct recorder *recorder)
 int recorder_finish(struct recorder *recorder, struct failure *failure)
 {
 	unsigned int last = capture_segment(recorder->writer);
-	char segments[64] = "";
+	char segments[64] = "", counted[TEXT_COUNTED_MAX];
 	uint64_t lost, unknown;
 	int ret;
 
@@ -644,8 +644,9 @@ int recorder_finish(struct recorder *recorder, struct failure *failure)
 	if (last)
 		snprintf(segments, sizeof(segments), "; segments %06u to %06u",
 			 recorder->first_segment, last);
-	log_notice("%s: %" PRIu64 " bytes of data recorded, %" PRIu64 " records lost%s",
-		   recorder->options->write, capture_bytes(recorder->writer), lost, segments);
+	log_notice("%s: %" PRIu64 " bytes of data recorded, %s%s", recorder->options->write,
+		   capture_bytes(recorder->writer), text_counted(counted, lost, "record{s} lost"),
+		   segments);
 	if (lost)
 		losses_report_all(recorder->losses, true);
 	return ret ? file_failed(recorder, ret, failure) : 0;

@@ -335,11 +335,12 @@ int tracing_read_rest(struct tracing *tracing)
 int tracing_end(struct tracing *tracing, int ret)
 {
 	struct failure failure = { 0 };
+	char counted[TEXT_COUNTED_MAX];
 	int end = 0;
 
 	if (tracing->buffers && cpu_buffers_errors(tracing->buffers))
-		log_warning("%" PRIu64 " reads of the raw buffers failed, ignoring",
-			    cpu_buffers_errors(tracing->buffers));
+		log_warning("%s of the raw buffers failed, ignoring",
+			    text_counted(counted, cpu_buffers_errors(tracing->buffers), "read{s}"));
 	cpu_buffers_close(tracing->buffers);
 	tracing->buffers = NULL;
 	if (tracing->session)

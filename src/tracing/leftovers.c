@@ -8,6 +8,7 @@
 
 #include "allocfilt/base/base.h"
 #include "allocfilt/base/log.h"
+#include "allocfilt/base/text.h"
 #include "tracing/kernel_look.h"
 #include "tracing/session_parts.h"
 
@@ -37,14 +38,15 @@ static bool only_sizes(const struct settings *settings)
 int leftovers_finish(struct undo *undo, bool *found, const char *dir, struct settings *next,
 		     struct failure *failure)
 {
+	char counted[TEXT_COUNTED_MAX];
 	struct settings settings;
 	int pid, ret = undo_load(undo, &settings, &pid, failure);
 
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
 	*found = true;
-	log_notice("putting back what process %d left behind: %d settings", pid,
-		   settings_left(&settings));
+	log_notice("putting back what process %d left behind: %s", pid,
+		   text_counted(counted, (uint64_t)settings_left(&settings), "setting{s}"));
 	settings.note = undo_note;
 	settings.context = undo;
 	ret = leftovers_put_back(undo, &settings, failure);

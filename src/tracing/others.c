@@ -9,6 +9,7 @@
 
 #include "allocfilt/base/base.h"
 #include "allocfilt/base/log.h"
+#include "allocfilt/base/text.h"
 #include "allocfilt/base/trace_dir.h"
 #include "tracing/kernel_look.h"
 #include "tracing/others.h"
@@ -100,11 +101,11 @@ int others_check_global(struct settings *settings, bool force, struct failure *f
 }
 
 /* libtracefs 1.6 has no tracefs_instance_get_stat(). */
-static long long buffer_entries(const struct settings *settings)
+static uint64_t buffer_entries(const struct settings *settings)
 {
 	int *cpus = NULL;
 	int count = cpu_directories(tracefs_instance_get_trace_dir(settings->top), &cpus);
-	long long sum = 0;
+	uint64_t sum = 0;
 
 	for (int i = 0; i < count; i++) {
 		char path[64], *stats, *entries;
@@ -113,7 +114,7 @@ static long long buffer_entries(const struct settings *settings)
 		stats = tracefs_instance_file_read(settings->top, path, NULL);
 		entries = stats ? strstr(stats, "entries: ") : NULL;
 		if (entries)
-			sum += atoll(entries + strlen("entries: "));
+			sum += strtoull(entries + strlen("entries: "), NULL, 10);
 		free(stats);
 	}
 	free(cpus);
@@ -155,7 +156,8 @@ int others_check_top_level(struct settings *settings, bool pids, bool force,
 			   struct failure *failure)
 {
 	int ret = expect_default(settings, SETTING_TRACER, "current_tracer", "nop", force, failure);
-	long long entries;
+	char counted[TEXT_COUNTED_MAX];
+	uint64_t entries;
 
 	if (!ret)
 		ret = expect_default(settings, SETTING_EVENTS, "set_event", "", force, failure);
@@ -168,13 +170,13 @@ int others_check_top_level(struct settings *settings, bool pids, bool force,
 				   "or COMMAND meanwhile (--force)");
 	entries = buffer_entries(settings);
 	if (entries && force)
-		log_warning("the %lld entries of the top-level buffer are lost", entries);
+		log_warning("the top-level buffer held %s, now lost",
+			    text_counted(counted, entries, "entr{ies|y}"));
 	else if (entries)
 		return failure_set(failure, EXIT_STATUS_IN_USE, EBUSY,
 				   "tracing is in use by somebody else: the top-level buffer holds "
-				   "%lld entries, which would be lost (echo > trace clears it; "
-				   "--force)",
-				   entries);
+				   "%s, which would be lost (echo > trace clears it; --force)",
+				   text_counted(counted, entries, "entr{ies|y}"));
 	else if (!force && has_snapshot(settings))
 		return failure_set(failure, EXIT_STATUS_IN_USE, EBUSY,
 				   "tracing is in use by somebody else: a snapshot is taken, which "

@@ -221,45 +221,32 @@ struct verify_findings *verify_finish(struct verify *verify)
 	return findings;
 }
 
-static void add_counted(struct line *line, uint64_t count, const char *one, const char *many)
-{
-	line_add(line, "%" PRIu64 " %s", count, count == 1 ? one : many);
-}
-
 static void add_faults(struct line *line, const struct verify_findings *findings)
 {
 	const struct verify_cpu *all = &findings->all;
 	const struct {
 		uint64_t count;
-		const char *one, *many;
+		const char *words;
 	} faults[] = {
-		{ all->damaged, "damaged page", "damaged pages" },
-		{ all->lost, "lost record", "lost records" },
-		{ all->lost_unknown, "loss of an unknown number of records",
-		  "losses of an unknown number of records" },
-		{ all->missing, "missing record", "missing records" },
-		{ all->unknown, "record of a type without a format",
-		  "records of a type without a format" },
-		{ findings->damaged_records, "damaged record", "damaged records" },
-		{ findings->bad_files, "damaged file", "damaged files" },
+		{ all->damaged, "damaged page{s}" },
+		{ all->lost, "lost record{s}" },
+		{ all->lost_unknown, "loss{es} of an unknown number of records" },
+		{ all->missing, "missing record{s}" },
+		{ all->unknown, "record{s} of a type without a format" },
+		{ findings->damaged_records, "damaged record{s}" },
+		{ findings->bad_files, "damaged file{s}" },
 	};
-	const char *before = "";
 
-	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
-		if (!faults[i].count)
-			continue;
-		line_add_text(line, before);
-		add_counted(line, faults[i].count, faults[i].one, faults[i].many);
-		before = ", ";
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
+		line_add_counted(line, line->used ? ", " : "", faults[i].count, faults[i].words);
 	if (findings->stopped)
-		line_add(line, "%sstopped before its end", before);
+		line_add(line, "%sstopped before its end", line->used ? ", " : "");
 }
 
 bool verify_verdict(const struct verify_findings *findings, struct line *line)
 {
 	const struct verify_cpu *all = &findings->all;
-	char text[TEXT_DURATION_MAX];
+	char cpus[TEXT_COUNTED_MAX], pages[TEXT_COUNTED_MAX], text[TEXT_DURATION_MAX];
 	struct line faults;
 
 	line_clear(&faults);
@@ -269,9 +256,9 @@ bool verify_verdict(const struct verify_findings *findings, struct line *line)
 		return false;
 	}
 	line_add_text(line, "clean: ");
-	add_counted(line, (uint64_t)findings->nr_cpus, "CPU, ", "CPUs, ");
-	add_counted(line, all->pages, "page, ", "pages, ");
-	add_counted(line, all->records, "record, ", "records, ");
-	line_add_text(line, text_duration(text, all->last - all->first));
+	line_add(line, "%s, %s, ", text_counted(cpus, (uint64_t)findings->nr_cpus, "CPU{s}"),
+		 text_counted(pages, all->pages, "page{s}"));
+	line_add(line, "%s, %s", text_counted(pages, all->records, "record{s}"),
+		 text_duration(text, all->last - all->first));
 	return true;
 }

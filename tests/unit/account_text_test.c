@@ -79,7 +79,7 @@ TEST(test_text)
 	text_has(text, "(kmalloc)                10        1.0         2.0         1.0  51.2\n");
 	text_has(text, "\ng+0x1                              ?  ");
 	text_has(text,
-		 "pages: 18 in 9 allocations; 1 fallbacks, 3 refilled, 4 drained; 3 stalls of ");
+		 "pages: 18 in 9 allocations; 1 fallback, 3 refilled, 4 drained; 3 stalls of ");
 	text_has(text, "waited 11.000 ms\n");
 	text_has(text, "  1:2 2:1\n");
 	text_lacks(text, "\x1b");

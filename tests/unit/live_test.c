@@ -1007,7 +1007,7 @@ RUN(test_damaged_records)
 	fake_remember();
 	assert_int_equal(run("-t134 -d100ms"), 0);
 	assert_as_found();
-	text_has(errors, "1 damaged pages (the first of CPU 1, ");
+	text_has(errors, "1 damaged page (the first of CPU 1, ");
 	text_has(errors, " records shorter than their format or ");
 }
 

@@ -204,6 +204,31 @@ UNIT_TEST(test_time)
 	assert_string_equal(text, "");
 }
 
+UNIT_TEST(test_counted)
+{
+	static const struct {
+		uint64_t count;
+		const char *words, *expected;
+	} cases[] = {
+		{ 0, "stall{s}", "0 stalls" },
+		{ 1, "stall{s}", "1 stall" },
+		{ 2, "stall{s}", "2 stalls" },
+		{ 1, "entr{ies were|y was} lost", "1 entry was lost" },
+		{ 3, "entr{ies were|y was} lost", "3 entries were lost" },
+		{ UINT64_MAX, "event{s lack| lacks} {their|its} stack",
+		  "18446744073709551615 events lack their stack" },
+		{ 1, "event{s lack| lacks} {their|its} stack", "1 event lacks its stack" },
+	};
+	char text[TEXT_COUNTED_MAX], words[2 * TEXT_COUNTED_MAX];
+
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_string_equal(text_counted(text, cases[i].count, cases[i].words),
+				    cases[i].expected);
+	memset(words, 'w', sizeof(words) - 1);
+	words[sizeof(words) - 1] = '\0';
+	assert_int_equal(strlen(text_counted(text, 1, words)), TEXT_COUNTED_MAX - 1);
+}
+
 UNIT_TEST(test_trim_and_append)
 {
 	char blank[] = " \t\n", word[] = " \ta b\r\n", text[8];

@@ -25,6 +25,9 @@ void line_add(struct line *line, const char *format, ...) __attribute__((format(
 /** line_add_text - add a text as it is */
 void line_add_text(struct line *line, const char *text);
 
+/** line_add_counted - add @before and text_counted(), but nothing for 0 */
+void line_add_counted(struct line *line, const char *before, uint64_t count, const char *words);
+
 /** line_add_ms - add ns as milliseconds, "12.345"; @width: columns before the point, at least */
 void line_add_ms(struct line *line, int width, uint64_t ns);
 

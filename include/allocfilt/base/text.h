@@ -96,6 +96,16 @@ char *text_hex(char *to, uint64_t number);
  */
 size_t text_append(char *to, size_t size, size_t used, const char *text);
 
+#define TEXT_COUNTED_MAX 160
+
+/**
+ * text_counted - a number and the words behind it
+ * @words: what depends on the number stands in braces, plural first: "entr{ies|y}", "record{s}{ were| was} lost"
+ *
+ * Returns @text; words that do not fit are cut off.
+ */
+const char *text_counted(char text[TEXT_COUNTED_MAX], uint64_t count, const char *words);
+
 #define TEXT_DURATION_MAX 32
 
 /** text_duration - ns for a person: "134 us", "4.6 ms", "81 ms", "1.2 s", rounded; returns @text */
