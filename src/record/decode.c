@@ -593,6 +593,7 @@ static noinline int decode_loss(const struct raw_record *raw, int16_t indent, st
 		.cpu = raw->cpu,
 		.indent = indent,
 		.lost = raw->lost,
+		.lost_until = raw->until,
 	};
 	return 1;
 }

@@ -111,7 +111,10 @@ static int read_page_of(struct merge *merge, int place)
 		if (cpu->more && content.newest > merge->newest)
 			merge->newest = content.newest;
 	}
-	if (cpu->cursor.ts > cpu->ts)
+	/* A CPU was complete up to the time when it had no page: a loss is later. */
+	if (cpu->lost && cpu->complete > cpu->ts)
+		cpu->ts = cpu->complete;
+	else if (!cpu->lost && cpu->cursor.ts > cpu->ts)
 		cpu->ts = cpu->cursor.ts;
 	return 1;
 }
@@ -180,6 +183,7 @@ static void begin_turn(struct merge *merge)
 int merge_next_turn(struct merge *merge, struct raw_record *raw)
 {
 	int ret = merge->turn ? end_turn(merge) : 0;
+	uint64_t until;
 
 	/* A CPU that was read before another one had a record is read once more. */
 	while (!ret && (!merge->heap_size || merge->heap[0].ts > merge->line)) {
@@ -190,9 +194,15 @@ int merge_next_turn(struct merge *merge, struct raw_record *raw)
 	if (ret || !merge->heap_size)
 		return ret;
 	begin_turn(merge);
+	/* The cursor has no data, and the time of the page, before the first record of a page. */
+	until = merge->turn->cursor.ts;
 	merge_pass(merge->turn, raw);
-	/* The cursor has no data before the first record of a page. */
+	if (!merge->turn->lost)
+		return 1;
 	raw->lost = merge->turn->lost;
+	raw->until = until;
 	merge->turn->lost = 0;
+	if (merge->turn->ts < raw->ts)
+		merge->turn->ts = raw->ts;
 	return 1;
 }

@@ -411,7 +411,7 @@ static noinline int special_record(struct pipeline *pipeline, struct record *rec
 		pipeline->selection.lost = true;
 		if (selection_has_time(&pipeline->selection, record->ts))
 			losses_add(pipeline->losses, record->cpu, record->lost);
-		stalls_lost(pipeline->stalls, record->cpu, record->ts);
+		stalls_lost(pipeline->stalls, record->cpu, record->ts, record->lost_until);
 		return 0;
 	case RECORD_SUPERBLOCK:
 		shrinker_names_see(resolver_superblocks(pipeline->resolver), record);
@@ -420,7 +420,7 @@ static noinline int special_record(struct pipeline *pipeline, struct record *rec
 		resolver_mark_clock(pipeline->resolver, record->ts, record->realtime);
 		/* Stalls in progress may lack events up to the first mark that is surely later. */
 		if (pipeline->switched_at)
-			stalls_lost(pipeline->stalls, -1, record->ts);
+			stalls_lost(pipeline->stalls, -1, pipeline->oldest, record->ts);
 		if (record->realtime >= pipeline->switched_at)
 			pipeline->switched_at = 0;
 		return 0;
@@ -550,7 +550,7 @@ static int read_page(void *context, int place, uint64_t *newest, struct page_con
 		return 0;
 	if (!pipeline->damaged_pages++)
 		pipeline->first_damaged = cpu;
-	*content = (struct page_content){ .lost = RECORD_LOST_UNKNOWN };
+	*content = (struct page_content){ .ts = page.next_ts, .lost = RECORD_LOST_UNKNOWN };
 	return 1;
 }
 
@@ -578,10 +578,11 @@ int pipeline_read(struct pipeline *pipeline)
 			return ret;
 		if (!decode_record(pipeline->decode, &raw, &pipeline->record))
 			continue;
-		if (pipeline->record.ts >= pipeline->next_look)
+		ret = 0;
+		/* A loss has the time of the record before it. */
+		if (pipeline->record.ts >= pipeline->next_look &&
+		    pipeline->record.kind != RECORD_LOST)
 			ret = time_passed(pipeline, pipeline->record.ts);
-		else
-			ret = 0;
 		if (!ret)
 			ret = record_in_order(pipeline, &pipeline->record);
 		if (ret)

@@ -21,6 +21,13 @@
 
 #define NO_PAIR UINT64_MAX
 
+/* The newest time from which records of a CPU are missing. */
+struct gap {
+	uint64_t from;	 /* ns */
+	uint64_t until;	 /* 0: none is missing; UINT64_MAX: the end is not known yet */
+	uint64_t before; /* the end of the one before it */
+};
+
 struct stalls {
 	struct cpu_list cpus;
 	struct stacks *stacks; /* NULL: stacks of events are not kept */
@@ -31,8 +38,8 @@ struct stalls {
 	struct walk walk;
 	struct stall stall;	/* in the callback */
 	struct log_sum *folded; /* LOG_SUM_BYTES, where fold_oldest() builds a sum */
-	uint64_t *lost_at;	/* ns, by runs_cpu(): time of the newest loss; 0: none */
-	uint64_t lost_last;	/* ns: of all CPUs */
+	struct gap *gaps_of;	/* by runs_cpu() */
+	uint64_t lost_last;	/* ns: the last end of these; 0: there is none */
 	uint64_t began;		/* ns: time of the first record; 0: not known */
 	uint32_t losses;
 	bool gaps; /* in depth: somebody else uses function_graph as well */
@@ -57,9 +64,9 @@ struct stalls *stalls_new(const struct plan *plan, const struct data_source *sou
 	stalls->walk.decode = decode;
 	stalls->walk.resolver = resolver;
 	stalls->walk.edge = source->local_clock ? 0 : FOREIGN_CLOCK_EDGE;
-	stalls->lost_at = calloc(source->cpus.count + 1, sizeof(*stalls->lost_at));
+	stalls->gaps_of = calloc(source->cpus.count + 1, sizeof(*stalls->gaps_of));
 	stalls->folded = malloc(LOG_SUM_BYTES);
-	if (!stalls->lost_at || !stalls->folded || task_log_init(&stalls->log, memory) ||
+	if (!stalls->gaps_of || !stalls->folded || task_log_init(&stalls->log, memory) ||
 	    (plan_off_cpu(plan) && runs_init(&stalls->walk.runs, memory / 4, source->cpus.count))) {
 		stalls_free(stalls);
 		return NULL;
@@ -74,11 +81,56 @@ void stalls_free(struct stalls *stalls)
 	task_log_destroy(&stalls->log);
 	runs_destroy(&stalls->walk.runs);
 	free(stalls->folded);
-	free(stalls->lost_at);
+	free(stalls->gaps_of);
 	free(stalls);
 }
 
 /* ---- stalls that end ---- */
+
+/* Was a task on a CPU, or, as its switches tell, on no CPU, between two times in its stall? */
+static bool may_have_been(struct log_cursor cursor, int cpu, uint64_t from, uint64_t until)
+{
+	uint64_t at = log_end(cursor.entry); /* from here on it is known */
+	int on = cursor.entry->cpu;	     /* up to this time; -1: it may be any */
+
+	while (at > from && log_cursor_back(&cursor)) {
+		struct log_entry *entry = cursor.entry;
+		bool leaves = entry->kind == LOG_OFF_CPU;
+		uint64_t came = leaves ? log_off_cpu(entry)->came : 0;
+
+		if (!leaves && entry->cpu == on)
+			continue;
+		/* Nobody knows where it was before a record on another CPU, without a switch. */
+		if (entry->ts < until && (!came || came > from || on == cpu || on < 0))
+			return true;
+		at = entry->ts;
+		on = leaves && log_off_cpu(entry)->state == STATE_OFF ? -1 : entry->cpu;
+	}
+	return at > from && (on == cpu || on < 0);
+}
+
+/* Could a loss have taken a record of a stall's task, or what woke it? */
+static bool lacks_lost(const struct stalls *stalls, struct log_cursor end)
+{
+	const struct stall *stall = &stalls->stall;
+
+	if (stalls->lost_last <= stall->start)
+		return false;
+	for (int place = 0; place < stalls->cpus.count; place++) {
+		const struct gap *gap = &stalls->gaps_of[place];
+		int cpu = stalls->cpus.numbers[place];
+
+		if (gap->until <= stall->start ||
+		    (stall->key.kind != OWNER_TASK && stall->key.id != cpu))
+			continue;
+		if (!stall->off_cpu || stall->key.kind != OWNER_TASK ||
+		    gap->before > stall->start ||
+		    may_have_been(end, cpu, gap->from > stall->start ? gap->from : stall->start,
+				  gap->until))
+			return true;
+	}
+	return false;
+}
 
 static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cursor end)
 {
@@ -99,11 +151,11 @@ static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cu
 	else
 		stall->depth = plan->function_graph || log_pair(end.entry)->within;
 	dropped = task->dropped_at > stall->start || sum->cut;
-	stall->incomplete = stalls->lost_last > stall->start ? LACKS_LOST :
-			    dropped			     ? LACKS_DROPPED :
-			    is_part			     ? LACKS_PART :
-			    sum->no_switch		     ? LACKS_SWITCH :
-							       LACKS_NOTHING;
+	stall->incomplete = lacks_lost(stalls, end) ? LACKS_LOST :
+			    dropped		    ? LACKS_DROPPED :
+			    is_part		    ? LACKS_PART :
+			    sum->no_switch	    ? LACKS_SWITCH :
+						      LACKS_NOTHING;
 	task->ended_at = stall->end;
 	stalls->limited += dropped;
 	details_tell(&sum->details, task->dropped_at <= stall->start, stall);
@@ -482,7 +534,7 @@ static int begin_pair(struct stalls *stalls, struct log_task *task, const struct
 
 static uint64_t lost_at(const struct stalls *stalls, int cpu)
 {
-	return stalls->lost_at[runs_cpu(&stalls->cpus, cpu)];
+	return stalls->gaps_of[runs_cpu(&stalls->cpus, cpu)].until;
 }
 
 /* The place of a begin in log_task.open; nr_open: there is none. @end: of a slab pair, else NULL */
@@ -889,13 +941,20 @@ int stalls_stack(struct stalls *stalls, const struct record *record)
 
 /* ---- losses ---- */
 
-void stalls_lost(struct stalls *stalls, int cpu, uint64_t ts)
+void stalls_lost(struct stalls *stalls, int cpu, uint64_t from, uint64_t until)
 {
+	stalls->lost_last = 0;
 	for (int place = 0; place < stalls->cpus.count; place++) {
-		if (cpu >= 0 && cpu != stalls->cpus.numbers[place])
-			continue;
-		stalls->lost_at[place] = stalls->lost_last = ts;
-		runs_lost(&stalls->walk.runs, place);
+		struct gap *gap = &stalls->gaps_of[place];
+
+		if (cpu < 0 || cpu == stalls->cpus.numbers[place]) {
+			if (gap->until <= from)
+				*gap = (struct gap){ from, until, gap->until };
+			gap->until = until;
+			runs_lost(&stalls->walk.runs, place);
+		}
+		if (gap->until > stalls->lost_last)
+			stalls->lost_last = gap->until;
 	}
 	stalls->losses++;
 }

@@ -19,7 +19,7 @@
  *	"leave 100 state=2", "wake 150", "come 200"  the same in parts, with task 3 in its place
  *	"leave 100 next=8", "come 200 from=8", "wake 150 on=2"  with another one; for another CPU
  *	"wait+ 100 by=refault", "wait- 200"  a memory wait; "wait 100-200 by=refault"  the same
- *	"stack 120 in=5", "lost 150 cpu=1", "lostall 150", "stop 150", "time 150", "flush 200"
+ *	"stack 120 in=5", "lost 150-180 cpu=1", "lostall 150", "stop 150", "time 150", "flush 200"
  *
  * A number and a colon before it are another task than 7, "h:", "s:" and "n:" the interrupts of a
  * CPU; "cpu=1" is at the end of any item. Stalls are noted as "7:100-300/2? direct.slab=50 outside=150":
@@ -520,9 +520,9 @@ static int put_item(struct item *item, const char *name, uint64_t depth)
 	if (!strcmp(name, "flush"))
 		return stalls_flush(run.stalls, record->ts);
 	if (!strcmp(name, "lost"))
-		stalls_lost(run.stalls, record->cpu, record->ts);
+		stalls_lost(run.stalls, record->cpu, record->ts, item->to ? item->to : record->ts);
 	else if (!strcmp(name, "lostall"))
-		stalls_lost(run.stalls, -1, record->ts);
+		stalls_lost(run.stalls, -1, record->ts, record->ts);
 	else if (!strcmp(name, "stop"))
 		stalls_sched_stop(run.stalls);
 	else

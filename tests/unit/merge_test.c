@@ -50,7 +50,7 @@ static int read_waiting(void *context, int place, uint64_t *newest, struct page_
 	run.reads++;
 	run.next[place]++;
 	run.given[place] = page->made;
-	*content = (struct page_content){ .lost = RECORD_LOST_UNKNOWN };
+	*content = (struct page_content){ .ts = UINT64_MAX, .lost = RECORD_LOST_UNKNOWN };
 	if (page->made.at)
 		assert_in_range(page_check(layout, run.given[place].bytes, MADE_PAGE_SIZE, content),
 				PAGE_GOOD, PAGE_EMPTY);
@@ -77,7 +77,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* "TIME/CPU", or "TIME/CPU#NUMBER" with a number in it, or "TIME/CPU?" for a loss. All bytes are looked at. */
+/* "TIME/CPU", or "TIME/CPU#NUMBER" with a number in it, or "TIME/CPU?UNTIL" for a loss. All bytes are looked at. */
 static void note_record(const struct raw_record *raw)
 {
 	uint32_t number;
@@ -88,6 +88,8 @@ static void note_record(const struct raw_record *raw)
 	note("%" PRIu64 "/%d", raw->ts, raw->cpu);
 	if (!raw->data) {
 		note("?%s", raw->lost == 5 ? "" : "?");
+		if (raw->until != UINT64_MAX)
+			note("%" PRIu64, raw->until);
 		return;
 	}
 	assert_int_equal(raw->lost, 0);
@@ -191,11 +193,12 @@ TEST(test_order)
 		{ "1:10+10+30 0:25+5+40 2:20+80", "10/1 20/1 20/2 25/0 30/0 50/1 70/0 100/2" },
 		{ "1:10+20 0:30", "10/1 30/0 30/1" },
 		{ "0:10+20+0 1:30+0+5", "10/0 30/0 30/0 30/1 30/1 35/1" },
-		/* a loss is at the time of its page, before the records of it */
-		{ "0:10+10 1:15 0?30+0", "10/0 15/1 20/0 30/0? 30/0" },
-		{ "0?10+20+5 1:25", "10/0? 25/1 30/0 35/0" },
-		{ "0?7", "7/0?" },
-		/* a damaged page has no time: right behind the record before it */
+		/* a loss is right behind the record before it, and lasts up to the time of its page */
+		{ "0:10+10 1:15 0?30+0", "10/0 15/1 20/0 20/0?30 30/0" },
+		{ "1:15 0:10+10 1:25 0?30+0", "10/0 15/1 20/0 20/0?30 25/1 30/0" },
+		{ "0?10+20+5 1:25", "0/0?10 25/1 30/0 35/0" },
+		{ "0?7", "0/0?7" },
+		/* a damaged page has no time */
 		{ "0:10+10 0! 1:15", "10/0 15/1 20/0 20/0??" },
 		{ "0! 0! 0:10", "0/0?? 0/0?? 10/0" },
 		/* padding has no record, and its time does not matter */
@@ -227,6 +230,8 @@ TEST(test_order_of_buffers_that_grow)
 		{ "0:10+40 0:50+50 1:70%2", "10/0 50/0 50/0 70/1 100/0" },
 		/* within a page too */
 		{ "0:10+20 1:20%1", "10/0 20/1 30/0" },
+		/* a loss is not older than what went while there was no page */
+		{ "0:10 | 1:40 | 0?60+5 |", "10/0 | 40/1 | 40/0?60 65/0 |" },
 		/* an older one than what has gone: the clocks of the CPUs differ */
 		{ "0:10 0:30 | 1:20 |", "10/0 30/0 | 20/1 |" },
 	};

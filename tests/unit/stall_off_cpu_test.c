@@ -127,6 +127,32 @@ UNIT_TEST(test_lost_switches)
 		"7:1000-1200 outside=200" });
 }
 
+/* A stall lacks nothing that was lost on a CPU where its task was not. */
+UNIT_TEST(test_losses_of_other_cpus)
+{
+	CHECK(start_seen, PHASES,
+	      { "it was on its own", "lost 1110-1190 cpu=1, alloc 1000-1200",
+		"7:1000-1200 outside=200" },
+	      { "of its own CPU", "lost 1110-1190, alloc 1000-1200", "7:1000-1200? outside=200" },
+	      { "it came from that CPU",
+		"leave 1100 cpu=1, come 1120, lost 1090-1095 cpu=1, alloc 1000-1200",
+		"7:1000-1200? outside=180 outside~wait=20" },
+	      { "after it had left that CPU",
+		"leave 1100 cpu=1, come 1120, lost 1130-1195 cpu=1, alloc 1000-1200",
+		"7:1000-1200 outside=180 outside~wait=20" },
+	      { "off the CPU it may have been there",
+		"lost 1105-1110 cpu=1, leave 1100, come 1120, alloc 1000-1200",
+		"7:1000-1200? outside=180 outside~wait=20" },
+	      { "before a switch whose other one is not recorded",
+		"lost 1040-1050 cpu=1, come 1120, alloc 1000-1200", "7:1000-1200? outside=200" },
+	      { "its records change the CPU without a switch",
+		"lost 1040-1050 cpu=3, user 1020 cpu=1, user 1100 cpu=2, alloc 1000-1200 cpu=2",
+		"7:1000-1200? outside=200" },
+	      { "of two losses of a CPU the first one counts in any case",
+		"lost 1010-1020 cpu=1, lost 1100-1120 cpu=1, alloc 1000-1200, alloc 1030-1230",
+		"7:1000-1200? outside=200 | 7:1030-1230 outside=200" });
+}
+
 /* The edges of windows may come from another clock than the switches. */
 UNIT_TEST(test_edges)
 {

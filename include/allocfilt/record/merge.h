@@ -18,8 +18,8 @@ struct page_source {
 	/*
 	 * The next page of the CPU at a place of the list. Returns 1 with what page_check() found in
 	 * it, valid until the next page of this place is read; 0: there is none now; or -errno. A
-	 * page that is damaged is a loss of RECORD_LOST_UNKNOWN records, without data. @newest is of
-	 * page_in_order(), for this place.
+	 * page that is damaged is a loss of RECORD_LOST_UNKNOWN records, without data; its time is
+	 * that of the next one, UINT64_MAX: not known. @newest is of page_in_order(), for this place.
 	 */
 	int (*read)(void *context, int place, uint64_t *newest, struct page_content *content);
 	void *context;
@@ -33,6 +33,7 @@ struct raw_record {
 	size_t size;	  /* bytes */
 	int64_t lost;	  /* of a loss: records, or RECORD_LOST_UNKNOWN */
 	int cpu;	  /* its number */
+	uint64_t until;	  /* ns: of a loss: no later record is missing; UINT64_MAX: not known */
 };
 
 /* A CPU, and its page. */
@@ -102,7 +103,9 @@ static inline void merge_pass(struct merge_cpu *cpu, struct raw_record *raw)
 /**
  * merge_next - the next record of all
  *
- * A loss is at the time of its page. Returns 1, 0 where no CPU has a record now, or -errno of the
+ * A loss is at the time of the last record before it, or, where there is none now, at the time up to
+ * which the CPU was complete: before all records of other CPUs that the lost ones may belong to. Without a
+ * record before it is at 0. Returns 1, 0 where no CPU has a record now, or -errno of the
  * source: then the next call reads the same CPU again.
  */
 static inline int merge_next(struct merge *merge, struct raw_record *raw)

@@ -15,7 +15,7 @@
 enum record_kind {
 	RECORD_WINDOW,	   /* funcgraph_exit: a traced function returned */
 	RECORD_EVENT,	   /* a tracepoint that the plan knows; see decode_fields() */
-	RECORD_LOST,	   /* the kernel lost records of this CPU just before this place */
+	RECORD_LOST,	   /* records of this CPU are missing from here on */
 	RECORD_CLOCK,	   /* our own trace_marker: wall-clock time at this record */
 	RECORD_SUPERBLOCK, /* our own probe: the superblock of a shrinker */
 	RECORD_STACK,	   /* the kernel stack of this task's event just before it */
@@ -102,8 +102,11 @@ struct record {
 	union {
 		struct record_window window;
 		struct record_fields fields;
-		int32_t child;	   /* of sched_process_fork: the new task */
-		int64_t lost;	   /* records, or RECORD_LOST_UNKNOWN */
+		int32_t child; /* of sched_process_fork: the new task */
+		struct {
+			int64_t lost;	     /* records, or RECORD_LOST_UNKNOWN */
+			uint64_t lost_until; /* ns: no later one; UINT64_MAX: not known */
+		};
 		uint64_t realtime; /* ns since the epoch */
 		struct record_superblock superblock;
 		struct record_sched sched;

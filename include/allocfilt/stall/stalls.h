@@ -60,18 +60,25 @@ struct stalls *stalls_new(const struct plan *plan, const struct data_source *sou
 void stalls_free(struct stalls *stalls);
 
 /**
- * stalls_window, stalls_event, stalls_stack, stalls_lost - accept the next record in order of time
+ * stalls_window, stalls_event, stalls_stack - accept the next record in order of time
  * @record: its fields need not be read; of a pair of events they are read here
  * @ret_pair: ns from begin to end, where the record ends a slab pair; else UINT64_MAX
  *
- * Every slab pair is told, whatever its time, but where records of its CPUs were lost meanwhile; a
- * negative @cpu stands for all of them. A stack is that of the event, or of the switch, which its
+ * Every slab pair is told, whatever its time, but where records of its CPUs were lost meanwhile. A stack is that of the event, or of the switch, which its
  * task wrote last. Return 0, or what the callback returned.
  */
 int stalls_window(struct stalls *stalls, const struct record *record);
 int stalls_event(struct stalls *stalls, struct record *record, uint64_t *ret_pair);
 int stalls_stack(struct stalls *stalls, const struct record *record);
-void stalls_lost(struct stalls *stalls, int cpu, uint64_t ts);
+
+/**
+ * stalls_lost - records of a CPU are missing; a negative @cpu: of all of them
+ * @from, @until: ns: these are not earlier or later; until it is told, the end may be UINT64_MAX
+ *
+ * To be called before the records of other CPUs that are later than @from. A stall of that time is
+ * incomplete, unless the scheduler's events show that its task was on another CPU.
+ */
+void stalls_lost(struct stalls *stalls, int cpu, uint64_t from, uint64_t until);
 
 /**
  * stalls_sched - note what sched_switch or sched_wakeup tells, with its fields, before stalls_event()
