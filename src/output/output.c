@@ -305,7 +305,8 @@ static int open_file(const char *path, const char **why)
 		return fd;
 	}
 	shared = (st.st_uid && st.st_uid != geteuid()) || st.st_mode & (S_IWGRP | S_IWOTH);
-	fd = openat(dir, name, O_WRONLY | O_CREAT | O_CLOEXEC | (shared ? O_EXCL : 0), 0644);
+	/* As a capture, each form may have kernel addresses. */
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_CLOEXEC | (shared ? O_EXCL : 0), 0600);
 	if (fd < 0 && errno == EEXIST && shared)
 		fd = open_existing(dir, name, st.st_uid, why);
 	else if (fd < 0)

@@ -11,7 +11,7 @@
 
 /**
  * output_file_open - open for writing, create it if necessary
- * @path: NULL for stdout
+ * @path: NULL for stdout; a new file has mode 0600
  *
  * In a directory that another user can change (his own, or writable by group or others) a file of
  * that name may be his trap: a link to a file that he cannot write. There an existing file has to be
