@@ -48,6 +48,15 @@ static bool is_control(const char *text, size_t length)
 	return length == 2 && bytes[0] == 0xc2 && bytes[1] < 0xa0;
 }
 
+/* U+202A to U+202E and U+2066 to U+2069 make a terminal show what follows in another order. */
+static bool is_direction(const char *text, size_t length)
+{
+	unsigned char last = (unsigned char)text[length ? length - 1 : 0];
+
+	return length == 3 && ((!strncmp(text, "\xe2\x80", 2) && last >= 0xaa && last <= 0xae) ||
+			       (!strncmp(text, "\xe2\x81", 2) && last >= 0xa6 && last <= 0xa9));
+}
+
 static bool needs_escape(const char *text, size_t length, enum text_rule rule)
 {
 	unsigned char c = (unsigned char)*text;
@@ -65,7 +74,7 @@ static bool needs_escape(const char *text, size_t length, enum text_rule rule)
 		return length != 1 || is_control(text, length) || c == ' ' || c == '\\';
 	case TEXT_PRINTABLE:
 	default:
-		return !length || is_control(text, length);
+		return !length || is_control(text, length) || is_direction(text, length);
 	}
 }
 

@@ -18,6 +18,9 @@ static const struct escaped escaped[] = {
 	{ "\033[31m\n", TEXT_PRINTABLE, "\\x1b[31m\\x0a" },
 	{ "\xc2\x9b", TEXT_PRINTABLE, "\\xc2\\x9b" }, /* C1 */
 	{ "\x7f\xff", TEXT_PRINTABLE, "\\x7f\\xff" },
+	{ "a\u202ab\u202ec\u2066d\u2069", TEXT_PRINTABLE,
+	  "a\\xe2\\x80\\xaab\\xe2\\x80\\xaec\\xe2\\x81\\xa6d\\xe2\\x81\\xa9" },
+	{ "\u2029\u202f\u2065\u206a", TEXT_PRINTABLE, "\u2029\u202f\u2065\u206a" },
 	{ "aé", TEXT_ASCII, "a\\xc3\\xa9" },
 	{ "a\"b\\c/d", TEXT_JSON, "a\\\"b\\\\c/d" },
 	{ "\n\t\033\001\x7f", TEXT_JSON, "\\u000a\\u0009\\u001b\\u0001\\u007f" },

@@ -13,8 +13,8 @@
  */
 
 enum text_rule {
-	TEXT_PRINTABLE, /* a terminal: control characters and invalid UTF-8 become \xNN */
-	TEXT_ASCII,	/* a terminal without UTF-8: other characters become \xNN, too */
+	TEXT_PRINTABLE, /* a terminal: control characters, bidirectional ones and invalid UTF-8 become \xNN */
+	TEXT_ASCII, /* a terminal without UTF-8: other characters become \xNN, too */
 	TEXT_JSON, /* inside a JSON string, also in a script of HTML; invalid UTF-8 reads as \xNN */
 	TEXT_LABEL, /* inside the value of a Prometheus label; invalid UTF-8 as in TEXT_JSON */
 	TEXT_HTML,  /* between tags: a text of TEXT_PRINTABLE, with newlines */
