@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -221,6 +222,38 @@ char *text_trim(char *text)
 		end--;
 	*end = '\0';
 	return text;
+}
+
+#define HINT_MAX 64 /* bytes of a word with the NUL */
+
+/* The optimal string alignment distance. Both are shorter than HINT_MAX. */
+static size_t edit_distance(const char *a, const char *b)
+{
+	size_t rows[HINT_MAX][HINT_MAX], i, j;
+
+	for (i = 0; !i || a[i - 1]; i++) {
+		for (j = 0; !j || b[j - 1]; j++) {
+			rows[i][j] = i + j;
+			if (!i || !j)
+				continue;
+			rows[i][j] = rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+			rows[i][j] = MIN(rows[i][j], MIN(rows[i - 1][j], rows[i][j - 1]) + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				rows[i][j] = MIN(rows[i][j], rows[i - 2][j - 2] + 1);
+		}
+	}
+	return rows[i - 1][j - 1];
+}
+
+void text_hint(const char **hint, const char *word, const char *candidate)
+{
+	size_t length = strlen(word), distance;
+
+	if (length >= HINT_MAX || strlen(candidate) >= HINT_MAX)
+		return;
+	distance = edit_distance(word, candidate);
+	if (distance <= (length + 1) / 3 && (!*hint || distance < edit_distance(word, *hint)))
+		*hint = candidate;
 }
 
 /* ---- numbers ---- */

@@ -34,7 +34,7 @@ static int parse_line(struct options *options, char *line, struct failure *failu
 		for (size_t i = 0; i < nr_keys; i++) {
 			if (keys[i].scope == KEY_OPTION)
 				continue;
-			value_hint(&hint, name, keys[i].name);
+			text_hint(&hint, name, keys[i].name);
 			length = text_append(names, sizeof(names), length, length ? ", " : "");
 			length = text_append(names, sizeof(names), length, keys[i].name);
 		}

@@ -85,7 +85,7 @@ static int refuse_option(int code, char **argv, struct failure *failure)
 	for (size_t i = 0; !optopt && i < nr_keys; i++) {
 		if (!keys[i].option)
 			continue;
-		value_hint(&hint, name, keys[i].name);
+		text_hint(&hint, name, keys[i].name);
 		count += !strncmp(keys[i].name, name, strlen(name));
 	}
 	if (count)
@@ -146,7 +146,7 @@ static int refuse_word(const char *word, bool first, struct failure *failure)
 
 	value_shown(word, text);
 	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
-		value_hint(&hint, word, subcommands[i].name);
+		text_hint(&hint, word, subcommands[i].name);
 	if (first && hint)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "unknown command '%s'; did you mean %s?", text, hint);

@@ -6,13 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/param.h>
 
 #include "allocfilt/base/string_list.h"
 #include "allocfilt/base/text.h"
 
 #define LIST_MAX 1024 /* elements of one list */
-#define HINT_MAX 32   /* length of a word for which there are hints */
 /*
  * In set_ftrace_filter a colon or a blank would make a command of a function's name
  * (Documentation/trace/ftrace.rst), and a slash in an event's name would leave the directory of
@@ -39,36 +37,6 @@ const char *value_shown(const char *value, char text[VALUE_SHOWN_MAX])
 		text[i] = iscntrl((unsigned char)value[i]) ? '?' : value[i];
 	strcpy(text + length, value[length] ? "..." : "");
 	return text;
-}
-
-/* The optimal string alignment distance. Both are shorter than HINT_MAX. */
-static size_t edit_distance(const char *a, const char *b)
-{
-	size_t rows[HINT_MAX][HINT_MAX], i, j;
-
-	for (i = 0; !i || a[i - 1]; i++) {
-		for (j = 0; !j || b[j - 1]; j++) {
-			rows[i][j] = i + j;
-			if (!i || !j)
-				continue;
-			rows[i][j] = rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-			rows[i][j] = MIN(rows[i][j], MIN(rows[i - 1][j], rows[i][j - 1]) + 1);
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				rows[i][j] = MIN(rows[i][j], rows[i - 2][j - 2] + 1);
-		}
-	}
-	return rows[i - 1][j - 1];
-}
-
-void value_hint(const char **hint, const char *word, const char *candidate)
-{
-	size_t length = strlen(word), distance;
-
-	if (length >= HINT_MAX || strlen(candidate) >= HINT_MAX)
-		return;
-	distance = edit_distance(word, candidate);
-	if (distance <= (length + 1) / 3 && (!*hint || distance < edit_distance(word, *hint)))
-		*hint = candidate;
 }
 
 /* ---- quantities ---- */
@@ -267,7 +235,7 @@ static int parse_choice(const struct options *options, const struct key *key, vo
 				*(int *)field = i;
 			return 0;
 		}
-		value_hint(&hint, value, choices[i]);
+		text_hint(&hint, value, choices[i]);
 		used = text_append(allowed, sizeof(allowed), used, i ? ", " : "");
 		used = text_append(allowed, sizeof(allowed), used, choices[i]);
 	}

@@ -19,15 +19,6 @@ int value_parse(struct options *options, const struct key *key, const char *sett
 /** value_free - free what a key's field points to */
 void value_free(const struct key *key, struct options *options);
 
-/**
- * value_hint - remember the candidate that a word is nearest to, as of a typing mistake
- * @hint: the nearest one so far; NULL at first, and while none is near enough
- *
- * A letter too much, missing, wrong, or two that changed places are one mistake each; one is allowed
- * for each three letters.
- */
-void value_hint(const char **hint, const char *word, const char *candidate);
-
 #define VALUE_SHOWN_MAX 96
 
 /** value_shown - a value as messages repeat it: cut, and without control characters */

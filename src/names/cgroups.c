@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <fts.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -12,6 +13,7 @@
 
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/hash.h"
+#include "allocfilt/base/log.h"
 #include "allocfilt/base/memory.h"
 #include "allocfilt/base/text.h"
 #include "allocfilt/names/cgroups.h"
@@ -195,6 +197,43 @@ const char *cgroups_path(struct cgroups *cgroups, uint64_t id)
 	if (link)
 		return container_of(link, struct cgroup, link)->path;
 	return id && cgroups->mount >= 0 ? read_path(cgroups, id) : "";
+}
+
+bool cgroup_matches(const char *glob, const char *cgroup)
+{
+	char path[CGROUP_PATH_MAX];
+	char *slash;
+
+	snprintf(path, sizeof(path), "%s", cgroup);
+	while ((slash = strrchr(path, '/'))) {
+		if (!fnmatch(glob, path, FNM_NOESCAPE) ||
+		    (slash[1] && !fnmatch(glob, slash + 1, FNM_NOESCAPE)))
+			return true;
+		*slash = '\0';
+	}
+	return *cgroup == '/' && !fnmatch(glob, "/", FNM_NOESCAPE);
+}
+
+void cgroups_check(const struct cgroups *cgroups, const char *glob)
+{
+	struct hash_link *link;
+	const char *nearest = NULL;
+
+	/* Those of version 1 are elsewhere. */
+	if (cgroups->before == UNKNOWN || faccessat(cgroups->mount, "memory.stat", F_OK, 0))
+		return;
+	TAILQ_FOREACH(link, &cgroups->hash.used, use) {
+		const char *path = container_of(link, struct cgroup, link)->path;
+		const char *name = basename(path);
+
+		if (cgroup_matches(glob, path))
+			return;
+		text_hint(&nearest, glob, name);
+		if (!nearest && strstr(name, glob))
+			nearest = name;
+	}
+	log_warning("no cgroup matches --cgroup '%s' so far%s%s%s", glob,
+		    nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
 uint64_t cgroups_missed(const struct cgroups *cgroups)

@@ -57,7 +57,8 @@ struct resolver {
 	} waits[ARRAY_SIZE(waits)];
 	struct clock_mark marks[CLOCK_MARKS]; /* in the order of time */
 	size_t nr_marks;
-	bool local; /* resolver_time() */
+	bool local;	    /* resolver_time() */
+	const char *cgroup; /* --cgroup; NULL: all */
 	struct role_entry roles[1 << ROLES_BITS];
 };
 
@@ -119,6 +120,7 @@ int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
 		return failure_no_memory(failure);
 	resolver->source = source;
 	resolver->local = options->local;
+	resolver->cgroup = options->cgroup;
 	tzset(); /* else the first gmtime_r() allocates */
 	if (!make_tables(resolver, plan, options)) {
 		resolver_free(resolver);
@@ -304,6 +306,8 @@ const char *resolver_memcg(struct resolver *resolver, uint64_t memcg_id)
 void resolver_read_pressure(struct resolver *resolver, bool begins)
 {
 	cgroups_walk(resolver->cgroups, begins ? CGROUPS_BEGIN : CGROUPS_NOW, NULL);
+	if (begins && resolver->cgroup)
+		cgroups_check(resolver->cgroups, resolver->cgroup);
 }
 
 bool resolver_pressure(const struct resolver *resolver, const char *cgroup, uint64_t *ret_ns)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "allocfilt/base/text.h"
+#include "allocfilt/names/cgroups.h"
 #include "allocfilt/stall/cause.h"
 
 #define TASKS_MAX 4194304 /* numbers of tasks: PID_MAX_LIMIT, include/linux/threads.h */
@@ -184,24 +185,6 @@ bool selection_is_background(const struct named_stall *named)
 	return matches("kswapd[0-9]*", name) || matches("kcompactd[0-9]*", name);
 }
 
-/*
- * A glob matches the path or name of the cgroup, or of one around it; the root only if the task is
- * in the root itself.
- */
-static bool is_in_cgroup(const char *glob, const char *cgroup)
-{
-	char path[TASK_CGROUP_MAX];
-	char *slash;
-
-	snprintf(path, sizeof(path), "%s", cgroup);
-	while ((slash = strrchr(path, '/'))) {
-		if (matches(glob, path) || (slash[1] && matches(glob, slash + 1)))
-			return true;
-		*slash = '\0';
-	}
-	return false;
-}
-
 /* An interrupt only happened during a task. */
 bool selection_has_stall(const struct selection *selection, const struct named_stall *named)
 {
@@ -211,7 +194,7 @@ bool selection_has_stall(const struct selection *selection, const struct named_s
 	if ((options->comm || options->cgroup) && task_key_in_interrupt(stall->key))
 		return false;
 	return (!options->comm || matches(options->comm, named->name)) &&
-	       (!options->cgroup || is_in_cgroup(options->cgroup, named->task_info->cgroup)) &&
+	       (!options->cgroup || cgroup_matches(options->cgroup, named->task_info->cgroup)) &&
 	       (!options->min_order || stall->order >= options->min_order) &&
 	       (!options->cause || matches(options->cause, cause_name(cause_which(stall))->key));
 }

@@ -3,6 +3,7 @@
 
 #include "allocfilt/names/cgroups.h"
 #include "allocfilt/names/tasks.h"
+#include "captured_stderr.h"
 #include "test_directory.h"
 #include "unit_test.h"
 
@@ -332,6 +333,46 @@ TEST(test_most_memory)
 	put_text("cgroups", "1 / 9 0\n2 /a 9 400\n3 /b 9 500\n4 /c 9\n5 /d 9 499\n");
 	cgroups = open_saved();
 	expect_most(cgroups, "/b", 500);
+	cgroups_free(cgroups);
+}
+
+static void expect_said(const struct cgroups *cgroups, const char *glob, const char *expected)
+{
+	capture_stderr();
+	cgroups_check(cgroups, glob);
+	assert_string_equal(captured(), expected);
+}
+
+/* A --cgroup of the command line that matches none. */
+TEST(test_check)
+{
+#define NONE(glob) "allocfilt: no cgroup matches --cgroup '" glob "' so far"
+	static const char *const cases[][2] = {
+		{ "nginx.service", "" },
+		{ "/web.slice", "" },
+		{ "*.slice", "" },
+		{ "/", "" },
+		{ "ngnix.service", NONE("ngnix.service") "; did you mean nginx.service?\n" },
+		{ "nginx", NONE("nginx") "; did you mean nginx.service?\n" },
+		{ "/web.slice/ngnix.service", NONE("/web.slice/ngnix.service") "\n" },
+		{ "mysql.service", NONE("mysql.service") "\n" },
+	};
+	struct cgroups *cgroups;
+
+	put_text("tree/memory.stat", "");
+	put_text("tree/web.slice/nginx.service/cgroup.procs", "");
+	cgroups = open_tree(CGROUPS_MAX);
+	cgroups_walk(cgroups, CGROUPS_BEGIN, NULL);
+	for (size_t i = 0; i < COUNT(cases); i++)
+		expect_said(cgroups, cases[i][0], cases[i][1]);
+	/* On version 1 they are elsewhere. */
+	assert_int_equal(unlink(test_path("tree/memory.stat")), 0);
+	expect_said(cgroups, "mysql.service", "");
+	cgroups_free(cgroups);
+	put_text("tree/memory.stat", "");
+	cgroups = open_tree(1);
+	cgroups_walk(cgroups, CGROUPS_BEGIN, NULL);
+	expect_said(cgroups, "mysql.service", "");
 	cgroups_free(cgroups);
 }
 

@@ -168,7 +168,7 @@ UNIT_TEST(test_filters)
 		{ "--comm=k*d[0-9]", "40 51" },
 		{ "--comm=p?[a-f]s*", "219 221 239 249" },
 		{ "--cgroup=*", "40 51 219 239 249" },
-		{ "--cgroup=/", "40 51" },
+		{ "--cgroup=/", "40 51 219 239 249" },
 		{ "--cgroup=/system.slice/batch.service", "239" },
 		{ "--cgroup=batch.service", "239" },
 		{ "--cgroup=batch", "" },

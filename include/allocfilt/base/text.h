@@ -69,6 +69,15 @@ char *text_close(FILE *stream, char **text);
 /** text_trim - remove white space at both ends, in place; returns the first other character */
 char *text_trim(char *text);
 
+/**
+ * text_hint - remember the candidate that a word is nearest to, as of a typing mistake
+ * @hint: the nearest one so far; NULL at first, and while none is near enough
+ *
+ * A letter too much, missing, wrong, or two that changed places are one mistake each; one is allowed
+ * for each three letters.
+ */
+void text_hint(const char **hint, const char *word, const char *candidate);
+
 /*
  * Numbers as printf(3) writes them, at a fraction of its cost: most of a record's text is numbers.
  * Each function writes at @to, without a NUL, and returns the end.

@@ -38,6 +38,16 @@ void cgroups_free(struct cgroups *cgroups);
  */
 const char *cgroups_path(struct cgroups *cgroups, uint64_t id);
 
+/**
+ * cgroup_matches - does a glob match the path or the name of a cgroup, or of one above it?
+ *
+ * A backslash is itself: names of units have some (systemd-escape(1)).
+ */
+bool cgroup_matches(const char *glob, const char *cgroup);
+
+/** cgroups_check - warn if a glob matches no cgroup that was there at CGROUPS_BEGIN, if all are known */
+void cgroups_check(const struct cgroups *cgroups, const char *glob);
+
 /** cgroups_missed - lookups of cgroups that are gone and may have been evicted before */
 uint64_t cgroups_missed(const struct cgroups *cgroups);
 
