@@ -5,6 +5,13 @@
 
 #include "allocfilt/base/hash.h"
 
+static void make_unused(struct hash *hash, struct hash_link *first, size_t count)
+{
+	TAILQ_INIT(&hash->used);
+	hash->evicted = 0;
+	pool_init(&hash->pool, first, hash->pool.stride, count);
+}
+
 int hash_init(struct hash *hash, struct hash_link *first, size_t stride, size_t count)
 {
 	unsigned int bits = 1;
@@ -16,16 +23,14 @@ int hash_init(struct hash *hash, struct hash_link *first, size_t stride, size_t 
 	if (!hash->buckets)
 		return -ENOMEM;
 	hash->pool.stride = stride;
-	hash_clear(hash, first, count);
+	make_unused(hash, first, count);
 	return 0;
 }
 
 void hash_clear(struct hash *hash, struct hash_link *first, size_t count)
 {
 	memset(hash->buckets, 0, ((size_t)1 << (64 - hash->shift)) * sizeof(*hash->buckets));
-	TAILQ_INIT(&hash->used);
-	hash->evicted = 0;
-	pool_init(&hash->pool, first, hash->pool.stride, count);
+	make_unused(hash, first, count);
 }
 
 void hash_destroy(struct hash *hash)

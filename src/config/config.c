@@ -6,11 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "allocfilt/base/memory.h"
 #include "config/combinations.h"
 #include "config/keys.h"
 #include "config/values.h"
 
-#define LINE_SIZE 4096
+#define LINE_SIZE     4096
+#define REPLAY_MEMORY (64u << 20) /* bytes, at least */
 
 static int parse_line(struct options *options, char *line, struct failure *failure)
 {
@@ -124,6 +126,17 @@ uint64_t config_report(const struct options *options, bool capture)
 	if (options_on_command_line(options, "report"))
 		return options->report;
 	return capture || options_on_command_line(options, "threshold") ? 0 : options->report;
+}
+
+size_t config_limit_memory(const struct options *options, bool capture)
+{
+	uint64_t share = memory_available() / 2;
+
+	if (!capture || options_is_set(options, "limit-memory"))
+		return options->limit_memory;
+	if (share < REPLAY_MEMORY)
+		return REPLAY_MEMORY;
+	return share < SIZE_MAX / 8 ? share : SIZE_MAX / 8;
 }
 
 int config_check_report(const struct options *options, bool capture, uint64_t threshold,

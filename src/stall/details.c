@@ -44,20 +44,20 @@ static void note_node(struct details *details, int nid)
 		details->nodes |= 1ull << (nid < LAST_NODE ? nid : LAST_NODE);
 }
 
-static struct outcome *add_outcome(struct details *details, int32_t status, uint32_t count)
+static struct outcome *add_outcome(struct details *details, int32_t status)
 {
 	struct outcome *outcome = &details->outcomes[details->nr_outcomes];
 
 	if (details->nr_outcomes && !details->more_outcomes && outcome[-1].status == status) {
-		outcome[-1].count += count;
+		outcome[-1].count++;
 		return NULL;
 	}
 	if (details->nr_outcomes == DETAILS_OUTCOMES) {
-		details->more_outcomes += count;
+		details->more_outcomes++;
 		return NULL;
 	}
 	details->nr_outcomes++;
-	*outcome = (struct outcome){ .status = status, .count = count };
+	*outcome = (struct outcome){ .status = status, .count = 1 };
 	return outcome;
 }
 
@@ -107,7 +107,7 @@ void details_event(struct details *details, const struct plan *plan, struct reso
 		note_node(details, record->fields.nid);
 		break;
 	case EVENT_COMPACTION_END:
-		outcome = add_outcome(details, record->fields.status, 1);
+		outcome = add_outcome(details, record->fields.status);
 		if (outcome)
 			resolver_event(resolver, record, "status", outcome->name,
 				       sizeof(outcome->name));
@@ -121,36 +121,6 @@ void details_slab(struct details *details, int nid, int priority)
 {
 	note_node(details, nid);
 	note_priority(details, priority);
-}
-
-void details_merge(struct details *details, const struct details *earlier)
-{
-	if (earlier->has_request) {
-		details->has_request = true;
-		details->order = earlier->order;
-		details->gfp = earlier->gfp;
-		memcpy(details->gfp_names, earlier->gfp_names, sizeof(details->gfp_names));
-	}
-	if (earlier->memcg_id)
-		details->memcg_id = earlier->memcg_id;
-	if (earlier->stack)
-		details->stack = earlier->stack;
-	if (earlier->has_priority)
-		note_priority(details, earlier->priority);
-	details->has_reclaimed |= earlier->has_reclaimed;
-	details->nr_reclaimed += earlier->nr_reclaimed;
-	details->nodes |= earlier->nodes;
-	for (int which = 0; which < STALL_COUNTS; which++)
-		if (earlier->counts.known & 1u << which)
-			add_count(&details->counts, which, earlier->counts.count[which]);
-	for (unsigned int i = 0; i < earlier->nr_outcomes; i++) {
-		const struct outcome *from = &earlier->outcomes[i];
-		struct outcome *to = add_outcome(details, from->status, from->count);
-
-		if (to)
-			*to = *from;
-	}
-	details->more_outcomes += earlier->more_outcomes;
 }
 
 /* "0,2-3", as the kernel lists nodes; pairs make the longest text, which has room */

@@ -47,9 +47,6 @@ void details_event(struct details *details, const struct plan *plan, struct reso
 /** details_slab - the same of a run of a shrinker, by the fields of its begin; negative: unknown */
 void details_slab(struct details *details, int nid, int priority);
 
-/** details_merge - add the details of a part that is earlier than what was noted before */
-void details_merge(struct details *details, const struct details *earlier);
-
 /**
  * details_tell - set the members of a stall that come from events
  * @whole: no event is missing, so that sums are right

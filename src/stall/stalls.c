@@ -36,11 +36,10 @@ struct stalls {
 	void *context;
 	struct task_log log;
 	struct walk walk;
-	struct stall stall;	/* in the callback */
-	struct log_sum *folded; /* LOG_SUM_BYTES, where fold_oldest() builds a sum */
-	struct gap *gaps_of;	/* by runs_cpu() */
-	uint64_t lost_last;	/* ns: the last end of these; 0: there is none */
-	uint64_t began;		/* ns: time of the first record; 0: not known */
+	struct stall stall;  /* in the callback */
+	struct gap *gaps_of; /* by runs_cpu() */
+	uint64_t lost_last;  /* ns: the last end of these; 0: there is none */
+	uint64_t began;	     /* ns: time of the first record; 0: not known */
 	uint32_t losses;
 	bool gaps; /* in depth: somebody else uses function_graph as well */
 	uint64_t limited;
@@ -65,8 +64,7 @@ struct stalls *stalls_new(const struct plan *plan, const struct data_source *sou
 	stalls->walk.resolver = resolver;
 	stalls->walk.edge = source->local_clock ? 0 : FOREIGN_CLOCK_EDGE;
 	stalls->gaps_of = calloc(source->cpus.count + 1, sizeof(*stalls->gaps_of));
-	stalls->folded = malloc(LOG_SUM_BYTES);
-	if (!stalls->gaps_of || !stalls->folded || task_log_init(&stalls->log, memory) ||
+	if (!stalls->gaps_of || task_log_init(&stalls->log, memory) ||
 	    (plan_off_cpu(plan) && runs_init(&stalls->walk.runs, memory / 4, source->cpus.count))) {
 		stalls_free(stalls);
 		return NULL;
@@ -80,7 +78,6 @@ void stalls_free(struct stalls *stalls)
 		return;
 	task_log_destroy(&stalls->log);
 	runs_destroy(&stalls->walk.runs);
-	free(stalls->folded);
 	free(stalls->gaps_of);
 	free(stalls);
 }
@@ -158,12 +155,14 @@ static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cu
 						      LACKS_NOTHING;
 	task->ended_at = stall->end;
 	stalls->limited += dropped;
+	if (dropped && stall->start <= task->slow_first)
+		task->nr_dropped = 0; /* they were inside */
 	details_tell(&sum->details, task->dropped_at <= stall->start, stall);
 	return stalls->ended(stalls->context, stall);
 }
 
 /* Links the slow windows and pairs that no other one of the log contains, the oldest first. */
-static struct log_entry *outermost_slow(struct stalls *stalls, struct log_task *task)
+static struct log_entry *outermost_slow(struct log_task *task)
 {
 	struct log_entry *oldest = NULL;
 	uint64_t around = UINT64_MAX;
@@ -172,8 +171,6 @@ static struct log_entry *outermost_slow(struct stalls *stalls, struct log_task *
 	for (bool any = log_cursor_end(&cursor, task); any; any = log_cursor_back(&cursor)) {
 		uint64_t start = log_start(cursor.entry), end = log_end(cursor.entry);
 
-		if (cursor.entry->kind == LOG_SUM && log_sum(cursor.entry)->slow && start < around)
-			stalls->limited++;
 		if (!cursor.entry->slow)
 			continue;
 		/* A wait without its begin began in the window that it ended in. */
@@ -191,7 +188,7 @@ static struct log_entry *outermost_slow(struct stalls *stalls, struct log_task *
 
 static int end_stalls(struct stalls *stalls, struct log_task *task)
 {
-	struct log_entry *entry = outermost_slow(stalls, task), *next;
+	struct log_entry *entry = outermost_slow(task), *next;
 	struct log_cursor cursor = { TAILQ_FIRST(&task->chunks), NULL };
 	int ret = 0;
 
@@ -214,12 +211,14 @@ static int end_stalls(struct stalls *stalls, struct log_task *task)
 		    !task_key_in_interrupt(task->key))
 			stalls->gaps = true;
 	}
+	stalls->limited += task->nr_dropped;
+	task->nr_dropped = 0;
 	return ret;
 }
 
 static int end_log(struct stalls *stalls, struct log_task *task)
 {
-	int ret = task->nr_slow ? end_stalls(stalls, task) : 0;
+	int ret = task->nr_slow || task->nr_dropped ? end_stalls(stalls, task) : 0;
 
 	task_log_truncate(&stalls->log, task);
 	return ret;
@@ -254,61 +253,6 @@ static int evict_task(struct stalls *stalls, struct log_task *task)
 	return forget_task(stalls, task);
 }
 
-/*
- * Windows of one depth, without a shallower one between them, are called by the same function, and all
- * that is between them is inside it as well: the oldest of these can be added up. A pair has no depth,
- * and the time between two is taken to be of the same function. Returns false if that frees no room.
- */
-static bool fold_oldest(struct stalls *stalls, struct log_task *task)
-{
-	struct log_chunk *second = TAILQ_NEXT(TAILQ_FIRST(&task->chunks), link);
-	struct log_cursor cursor, last = { NULL, NULL };
-	struct log_sum *sum = stalls->folded;
-	unsigned int chunk_of_cursor = task->nr_chunks;
-	const struct log_entry *open = NULL;
-	const struct log_chunk *chunk = NULL;
-	uint64_t around = UINT64_MAX;
-	int depth = -1;
-	size_t bytes;
-
-	if (task_key_in_interrupt(task->key))
-		return false;
-	/* A memory wait may last as long as kswapd works. Its task has what is needed of its begin. */
-	for (unsigned int i = 0; i < task->nr_open && !open; i++)
-		if (!plan_is_wait(&stalls->walk.plan->events[task->open[i]->event]))
-			open = task->open[i];
-	for (bool any = log_cursor_end(&cursor, task); any; any = log_cursor_back(&cursor)) {
-		struct log_entry *entry = cursor.entry;
-		uint64_t start = log_start(entry), end = log_end(entry);
-		bool window = entry->kind == LOG_WINDOW;
-
-		chunk_of_cursor -= cursor.chunk != chunk;
-		chunk = cursor.chunk;
-		if (entry == open)
-			open = NULL;
-		if ((!window && (entry->kind != LOG_END || !log_pair(entry)->partner)) ||
-		    start + (end - start) / 2 >= around)
-			continue;
-		around = start;
-		/* Entries of the newer half, and those in an open pair, stay as they are. */
-		if (open)
-			continue;
-		if (!last.entry || chunk_of_cursor >= task->nr_chunks / 2 ||
-		    (window && depth >= 0 && log_window(entry)->at.depth != depth))
-			last = cursor;
-		if (window)
-			depth = log_window(entry)->at.depth;
-	}
-	if (!last.entry || last.chunk == TAILQ_FIRST(&task->chunks) || last.chunk == second)
-		return false;
-	walk_sum(&stalls->walk, last, sum);
-	bytes = sizeof(*sum) + sum->nr_slices * sizeof(sum->slices[0]);
-	last.entry = task_log_fold(&stalls->log, task, last, bytes);
-	last.entry->ts = stalls->walk.end;
-	memcpy(log_sum(last.entry), sum, bytes);
-	return true;
-}
-
 /* The task without a record for longest; one that is in a stall only if all are. */
 static struct log_task *task_to_evict(const struct stalls *stalls, const struct log_task *except,
 				      bool for_chunks)
@@ -332,17 +276,15 @@ static int drop_for_room(struct stalls *stalls, struct log_task *task)
 	struct log_task *victim = task_log_largest(&stalls->log);
 
 	if (victim) {
-		/* fold_oldest() has looked through the whole log: a chunk alone is not worth that. */
-		if (!fold_oldest(stalls, victim))
-			for (unsigned int chunks = victim->nr_chunks / 8 + 1; chunks; chunks--)
-				stalls->limited += task_log_drop_oldest(&stalls->log, victim);
+		for (unsigned int chunks = victim->nr_chunks / 8 + 1; chunks; chunks--)
+			task_log_drop_oldest(&stalls->log, victim);
 		return 0;
 	}
 	/* Each task has one chunk at most. */
 	victim = task_to_evict(stalls, task, true);
 	if (victim)
 		return evict_task(stalls, victim);
-	stalls->limited += task_log_drop_oldest(&stalls->log, task);
+	task_log_drop_oldest(&stalls->log, task);
 	return 0;
 }
 

@@ -139,8 +139,8 @@ void task_log_set_slow(struct log_task *task, struct log_entry *entry, bool is_w
 {
 	entry->slow = true;
 	task->slow_last = log_end(entry);
-	task->only_waits = is_wait && (!task->nr_slow || task->only_waits);
-	if (task->nr_slow++)
+	task->only_waits = is_wait && (!(task->nr_slow + task->nr_dropped) || task->only_waits);
+	if (task->nr_slow++ || task->nr_dropped)
 		return;
 	task->slow_first = task->slow_last;
 	task->losses = losses;
@@ -199,37 +199,15 @@ static void forget_entry(struct log_task *task, const struct log_entry *entry)
 			task->open[nr_open++] = task->open[i];
 	task->nr_open = nr_open;
 	task->nr_slow -= entry->slow;
+	task->nr_dropped += entry->slow;
 	if (entry == task->off_cpu)
 		task->off_cpu = NULL;
 }
 
-struct log_entry *task_log_fold(struct task_log *log, struct log_task *task, struct log_cursor last,
-				size_t payload)
-{
-	struct log_chunk *chunk = TAILQ_FIRST(&task->chunks), *next;
-	struct log_entry *entry = (struct log_entry *)chunk->entries;
-
-	do {
-		forget_entry(task, last.entry);
-		last.entry->slow = false;
-		last.entry->kind = LOG_FOLDED;
-	} while (log_cursor_back(&last));
-	while ((next = TAILQ_NEXT(chunk, link)) && next->last->kind == LOG_FOLDED)
-		release_chunk(log, task, next);
-	*entry = (struct log_entry){
-		.space = (uint16_t)task_log_space(payload),
-		.kind = LOG_SUM,
-	};
-	chunk->last = entry;
-	chunk->used = entry->space;
-	return entry;
-}
-
-unsigned int task_log_drop_oldest(struct task_log *log, struct log_task *task)
+void task_log_drop_oldest(struct task_log *log, struct log_task *task)
 {
 	struct log_chunk *chunk = TAILQ_FIRST(&task->chunks);
 	struct log_cursor cursor = { chunk, chunk->last };
-	unsigned int nr_slow = 0;
 
 	do {
 		struct log_entry *entry = cursor.entry;
@@ -241,8 +219,8 @@ unsigned int task_log_drop_oldest(struct task_log *log, struct log_task *task)
 			struct log_entry *end = log_pair(entry)->partner;
 
 			log_pair(end)->partner = NULL;
-			nr_slow += end->slow;
-			task->nr_slow -= end->slow && !log_chunk_has(chunk, end);
+			if (!log_chunk_has(chunk, end))
+				forget_entry(task, end);
 			end->slow = false;
 			/* It is around entries that stay. */
 			if (end->ts > task->dropped_at)
@@ -252,7 +230,6 @@ unsigned int task_log_drop_oldest(struct task_log *log, struct log_task *task)
 	if (chunk->last->ts > task->dropped_at)
 		task->dropped_at = chunk->last->ts;
 	release_chunk(log, task, chunk);
-	return nr_slow;
 }
 
 void task_log_drop_past(struct task_log *log, struct log_task *task, uint64_t until)

@@ -27,8 +27,6 @@ enum log_kind {
 	LOG_BEGIN,   /* struct log_pair, then as LOG_EVENT */
 	LOG_END,     /* likewise */
 	LOG_OFF_CPU, /* struct log_off_cpu; ts: when the task left its CPU */
-	LOG_SUM,     /* struct log_sum; ts: the end of the last window in it */
-	LOG_FOLDED,  /* its time is in a LOG_SUM */
 };
 
 struct log_entry {
@@ -81,25 +79,6 @@ struct log_off_cpu {
 	uint16_t state;	   /* enum phase_state until it was woken */
 };
 
-/* A stretch of a log in which single windows and events are known no more. */
-struct log_sum {
-	uint64_t start; /* ns; log_entry.ts is its end */
-	bool slow;	/* it has slow windows or pairs */
-	bool cut;	/* as in struct stall_sum */
-	bool no_switch;
-	unsigned int nr_windows;
-	unsigned int nr_events;
-	size_t nr_times; /* slices that are phases, without names; the others follow */
-	size_t nr_slices;
-	struct details details;
-	struct stall_slice slices[];
-};
-
-#define LOG_SUM_SLICES                                                                             \
-	((TASK_LOG_CHUNK - sizeof(struct log_entry) - sizeof(struct log_sum)) /                    \
-	 sizeof(struct stall_slice))
-#define LOG_SUM_BYTES (sizeof(struct log_sum) + LOG_SUM_SLICES * sizeof(struct stall_slice))
-
 struct log_chunk {
 	TAILQ_ENTRY(log_chunk) link; /* in log_task.chunks */
 	struct log_entry *last;
@@ -116,7 +95,8 @@ struct log_task {
 	struct log_chunks chunks; /* the oldest first */
 	struct log_chunk *newest; /* of these; NULL: there is none */
 	unsigned int nr_chunks;
-	unsigned int nr_slow; /* entries */
+	unsigned int nr_slow;	 /* entries */
+	unsigned int nr_dropped; /* slow ones that went for room, since the last stall */
 	unsigned int nr_open;
 	struct log_entry *open[TASK_LOG_OPEN_MAX]; /* begins without their end, the oldest first */
 	struct log_entry *off_cpu; /* LOG_OFF_CPU of a task that has no CPU; or NULL */
@@ -262,21 +242,11 @@ static inline void task_log_forget_begins(struct log_task *task, uint64_t from)
 void task_log_truncate(struct task_log *log, struct log_task *task);
 
 /**
- * task_log_fold - replace the oldest entries of a log by one
- * @last: the last one of them, not in the first two chunks
- * @payload: bytes of the new one, LOG_SUM; a chunk has room for it
- *
- * Frees a chunk at least. Returns the new entry.
- */
-struct log_entry *task_log_fold(struct task_log *log, struct log_task *task, struct log_cursor last,
-				size_t payload);
-
-/**
  * task_log_drop_oldest - drop the oldest chunk of a task, for room
  *
- * Every stall that began before log_task.dropped_at lacks its entries. Returns how many slow pairs went.
+ * Every stall that began before log_task.dropped_at lacks its entries.
  */
-unsigned int task_log_drop_oldest(struct task_log *log, struct log_task *task);
+void task_log_drop_oldest(struct task_log *log, struct log_task *task);
 
 /**
  * task_log_drop_past - drop what is not needed after stalls up to @until (ns) have ended
@@ -322,11 +292,6 @@ static inline struct log_off_cpu *log_off_cpu(struct log_entry *entry)
 	return (struct log_off_cpu *)entry->payload;
 }
 
-static inline struct log_sum *log_sum(struct log_entry *entry)
-{
-	return (struct log_sum *)entry->payload;
-}
-
 /** log_raw - the record's payload: entry->size bytes */
 static inline void *log_raw(struct log_entry *entry)
 {
@@ -355,7 +320,7 @@ static inline uint64_t log_start(struct log_entry *entry)
 		return log_window(entry)->at.calltime;
 	if (entry->kind == LOG_END && log_pair(entry)->partner)
 		return log_pair(entry)->start;
-	return entry->kind == LOG_SUM ? log_sum(entry)->start : entry->ts;
+	return entry->ts;
 }
 
 static inline uint64_t log_end(struct log_entry *entry)

@@ -182,7 +182,6 @@ static void enter_level(struct walk *walk, struct log_entry *entry)
 	walk->levels[walk->nr_levels++] = level;
 	if (level.role == ROLE_SHRINKER && level.work.shrinker)
 		add_shrinker(&walk->sum, &level.work, 0, 1);
-	walk->sum.slow |= entry->slow;
 	if (entry->slow) {
 		entry->next = walk->windows;
 		walk->windows = entry;
@@ -271,82 +270,10 @@ static void walk_off_cpu(struct walk *walk, struct log_entry *entry)
 	spend(walk, entry->ts, (enum phase_state)off_cpu->state, off_cpu);
 }
 
-/* Work that a sum knows only in part counts for the window around it. */
-static void add_summed(struct walk *walk, struct stall_slice slice, bool is_time)
+/* Goes back to the start of the stall. */
+static void walk_back(struct walk *walk, struct log_cursor cursor)
 {
-	struct stall_sum *sum = &walk->sum;
-	struct level level = {
-		.role = ROLE_NONE,
-		.work = { slice.group, slice.part, slice.shrinker, slice.callback },
-	};
-
-	if (!is_time && slice.state == STATE_WAITED) {
-		if (walk->off_cpu)
-			slices_add(sum->runners, &sum->nr_runners, &slice);
-		return;
-	}
-	if (slice.shrinker)
-		level.work.part = PART_SHRINKERS;
-	set_work(&level, innermost(walk), walk->plan);
-	slice.group = level.work.group;
-	slice.part = level.work.part;
-	if (!walk->off_cpu)
-		slice.state = STATE_UNKNOWN;
-	if (is_time)
-		phases_spend(&sum->phases, slice.group, slice.part, slice.state, slice.ns);
-	if (is_time && level.work.shrinker)
-		add_shrinker(sum, &level.work, slice.ns, 0);
-	if (slice.shrinker)
-		add_shrinker(sum, &level.work, slice.ns, slice.count);
-	if (slice.function && walk->off_cpu)
-		sum->cut |= slices_add(sum->sleeps, &sum->nr_sleeps, &slice);
-}
-
-static void walk_summed(struct walk *walk, struct log_entry *entry)
-{
-	const struct log_sum *part = log_sum(entry);
-	struct stall_sum *sum = &walk->sum;
-	uint64_t left; /* ns of the sum that no window after it has */
-	double share;
-
-	leave_until(walk, entry->ts - 1, false);
-	if (part->start < innermost(walk)->start) {
-		sum->cut |= entry->ts > walk->start;
-		leave_until(walk, part->start, false);
-	}
-	if (part->start < walk->start)
-		return;
-	spend_seen(walk, entry->ts);
-	left = walk->at - part->start;
-	share = (double)left / (double)(entry->ts - part->start);
-	sum->nr_windows += part->nr_windows;
-	sum->nr_events += part->nr_events;
-	sum->cut |= part->cut;
-	sum->no_switch |= part->no_switch;
-	sum->slow |= part->slow;
-	details_merge(&sum->details, &part->details);
-	for (size_t i = 0; i < part->nr_slices; i++) {
-		struct stall_slice slice = part->slices[i];
-		bool is_time = i < part->nr_times;
-
-		/* Windows that begin in the middle of the sum have the rest; names are not divided. */
-		if (share < 1 && !is_time)
-			break;
-		if (share < 1)
-			slice.ns = (uint64_t)((double)slice.ns * share);
-		if (is_time && slice.ns > left)
-			slice.ns = left;
-		left -= is_time ? slice.ns : 0;
-		add_summed(walk, slice, is_time);
-	}
-	walk->at = part->start + left;
-	spend_seen(walk, part->start);
-}
-
-/* Goes back to the start of the window @around, or of the log. */
-static void walk_back(struct walk *walk, struct log_cursor cursor, size_t around)
-{
-	while (walk->nr_levels > around && log_cursor_back(&cursor)) {
+	while (walk->nr_levels > 1 && log_cursor_back(&cursor)) {
 		struct log_entry *entry = cursor.entry;
 
 		switch (entry->kind) {
@@ -356,12 +283,8 @@ static void walk_back(struct walk *walk, struct log_cursor cursor, size_t around
 			/* fall through */
 		case LOG_WINDOW:
 			leave_until(walk, middle_of(log_start(entry), log_end(entry)), entry->slow);
-			if (walk->nr_levels == around)
-				break;
-			enter_level(walk, entry);
-			break;
-		case LOG_SUM:
-			walk_summed(walk, entry);
+			if (walk->nr_levels > 1)
+				enter_level(walk, entry);
 			break;
 		case LOG_EVENT:
 			walk_event(walk, entry);
@@ -410,7 +333,7 @@ void walk_stall(struct walk *walk, struct log_cursor end, struct stall *stall)
 		.role = walk->levels[1].role,
 		.function = entry->kind == LOG_WINDOW ? log_window(entry)->at.function : 0,
 	};
-	walk_back(walk, end, 1);
+	walk_back(walk, end);
 	slices_sort(sum->shrinkers, sum->nr_shrinkers);
 	slices_sort(sum->sleeps, sum->nr_sleeps);
 	slices_sort(sum->runners, sum->nr_runners);
@@ -430,58 +353,4 @@ void walk_stall(struct walk *walk, struct log_cursor end, struct stall *stall)
 	stall->off_times = walk->off_times;
 	stall->runs = &walk->runs;
 	stall->off_cpu = walk->off_cpu;
-}
-
-static void add_to_sum(struct log_sum *sum, const struct stall_slice *slice)
-{
-	if (sum->nr_slices < LOG_SUM_SLICES)
-		sum->slices[sum->nr_slices++] = *slice;
-	else
-		sum->cut = true;
-}
-
-static void keep_times(const struct phases *phases, struct log_sum *sum)
-{
-	PHASES_FOREACH(group, phases)
-		for (int part = 0; part < phases_parts(group); part++)
-			for (int state = 0; state < PHASE_STATES; state++)
-				if (phases->ns[group][part][state])
-					add_to_sum(sum,
-						   &(struct stall_slice){
-							   .group = group,
-							   .part = part,
-							   .state = state,
-							   .ns = phases->ns[group][part][state],
-						   });
-}
-
-void walk_sum(struct walk *walk, struct log_cursor last, struct log_sum *sum)
-{
-	const struct stall_sum *whole = &walk->sum;
-	uint64_t start = log_start(last.entry);
-	struct log_cursor first = last;
-
-	while (log_cursor_back(&first))
-		if (log_start(first.entry) < start)
-			start = log_start(first.entry);
-	begin_walk(walk, start, log_end(last.entry));
-	enter_level(walk, last.entry);
-	walk_back(walk, last, 0);
-	*sum = (struct log_sum){
-		.start = walk->start,
-		.slow = whole->slow,
-		.cut = whole->cut,
-		.no_switch = whole->no_switch,
-		.nr_windows = whole->nr_windows,
-		.nr_events = whole->nr_events,
-		.details = whole->details,
-	};
-	keep_times(&whole->phases, sum);
-	sum->nr_times = sum->nr_slices;
-	for (size_t i = 0; i < whole->nr_shrinkers; i++)
-		add_to_sum(sum, &whole->shrinkers[i]);
-	for (size_t i = 0; i < whole->nr_sleeps; i++)
-		add_to_sum(sum, &whole->sleeps[i]);
-	for (size_t i = 0; i < whole->nr_runners && sum->nr_slices < LOG_SUM_SLICES; i++)
-		add_to_sum(sum, &whole->runners[i]);
 }

@@ -18,14 +18,13 @@
 
 #define WALK_LEVELS 128 /* windows around each other; traced functions nest about ten deep */
 
-/* Time and details of a stretch of a log. */
+/* Time and details of a stall. */
 struct stall_sum {
 	struct phases phases;
 	struct details details;
 	unsigned int nr_windows;
 	unsigned int nr_events;
-	bool slow; /* there is a slow window or pair */
-	bool cut; /* a shrinker or function has no name, for room, or sums have more than the stall */
+	bool cut;	/* a shrinker or function has no name, for room */
 	bool no_switch; /* of the task, where there was one */
 	size_t nr_shrinkers;
 	size_t nr_sleeps;
@@ -63,7 +62,7 @@ struct walk {
 	bool gap;		/* a window of a depth in between was missing */
 	bool off_cpu;		/* switches are known from the start on, and count */
 	enum phase_state state; /* up to walk.at, from the nearest record before it */
-	uint64_t start;		/* ns: of the stall, or of the stretch of the log */
+	uint64_t start;		/* ns: of the stall */
 	uint64_t end;
 	uint64_t at;		   /* ns: all time from here on is in a phase */
 	struct log_entry *windows; /* slow ones and pairs */
@@ -72,13 +71,6 @@ struct walk {
 	struct level levels[WALK_LEVELS + 1]; /* level 0 is around the stall, and has no work */
 	struct stall_sum sum;
 };
-
-/**
- * walk_sum - add up the start of a task's log
- * @last: a window or pair that no other one of the log contains
- * @sum: LOG_SUM_BYTES, set
- */
-void walk_sum(struct walk *walk, struct log_cursor last, struct log_sum *sum);
 
 /**
  * walk_stall - find out what happened in a window or pair of a task

@@ -66,7 +66,7 @@ static void copy_capture(const char *from)
 
 static int replay_copy(const char *options)
 {
-	char command[256];
+	char command[512];
 
 	snprintf(command, sizeof(command), "allocfilt -s %s/c %s", test_directory, options);
 	return replay(command);
@@ -375,6 +375,71 @@ UNIT_TEST(test_command_before_exec)
 	assert_int_equal(replay_copy(""), 0);
 	assert_int_equal(count_lines("<...>-100    | !"), 1);
 	assert_int_equal(count_lines("<...>-101    | !"), 1);
+}
+
+/* ---- long stalls ---- */
+
+#define LONG_PAGES    600
+#define CALLS_OF_PAGE 50
+#define LONG_CALLS    (LONG_PAGES * CALLS_OF_PAGE)
+#define TIME_OF_PAGE  (2 * CALLS_OF_PAGE * NS_PER_MS) /* a record each millisecond */
+
+static void put_call(uint64_t function, uint64_t depth, uint64_t calltime, uint64_t rettime)
+{
+	put_record(&exit_event, 100, 0,
+		   VALUES({ "func", function }, { "depth", depth }, { "overrun", 0 },
+			  { "calltime", calltime }, { "rettime", rettime }));
+}
+
+/* One call with 60,000 records inside: more than 4 MiB of a log hold. */
+static void make_long_stall(void)
+{
+	FILE *file;
+
+	make_capture();
+	put_format("vmscan", &throttled_event);
+	put_text("c/kallsyms", "0000000000001000 T __alloc_pages\n"
+			       "0000000000002000 t reclaim_throttle\n");
+	put_text("c/per_cpu/cpu0/trace_pipe_raw", "");
+	file = fopen(test_path("c/per_cpu/cpu0/trace_pipe_raw"), "w");
+	assert_non_null(file);
+	for (uint64_t now = TIME_OF_PAGE; now <= LONG_PAGES * TIME_OF_PAGE;) {
+		made_begin(&data, &made_layouts[0], now);
+		for (int i = 0; i < CALLS_OF_PAGE; i++, now += 2 * NS_PER_MS) {
+			put_record(&throttled_event, 100, 0, NULL);
+			put_call(0x2000, 1, now + NS_PER_MS / 2, now + 2 * NS_PER_MS);
+		}
+		if (now > LONG_PAGES * TIME_OF_PAGE)
+			put_call(0x1000, 0, TIME_OF_PAGE, now + NS_PER_MS);
+		made_end(&data, 0);
+		assert_int_equal(fwrite(data.bytes, MADE_PAGE_SIZE, 1, file), 1);
+	}
+	fclose(file);
+}
+
+/* A replay has room for what its capture holds; where there is a limit, it says what that costs. */
+UNIT_TEST(test_room_for_a_long_stall)
+{
+	char options[256];
+
+	make_long_stall();
+	assert_int_equal(replay_copy("-f trace"), 0);
+	assert_int_equal(count_lines("/* mm_vmscan_throttled: "), LONG_CALLS);
+	assert_int_equal(count_lines("/* reclaim_throttle */"), LONG_CALLS);
+	assert_int_equal(count_lines("/* __alloc_pages */"), 1);
+	assert_int_equal(count_lines("no records lost, all stalls complete"), 1);
+	put_text("conf", "limit-memory = 1M\n");
+	snprintf(options, sizeof(options), "-f trace -c %.200s", test_path("conf"));
+	assert_int_equal(replay_copy(options), 0);
+	assert_in_range(count_lines("/* reclaim_throttle */"), 1000, LONG_CALLS / 2);
+	assert_int_equal(count_lines("/* __alloc_pages */"), 1);
+	assert_int_equal(count_lines("; 1 stall is incomplete (older records were dropped); 1 "
+				     "stall or run of shrinkers lacks records or names"),
+			 1);
+	snprintf(options, sizeof(options), "-f json -c %.200s", test_path("conf"));
+	assert_int_equal(replay_copy(options), 0);
+	assert_true(count_lines("\"incomplete_reason\":\"dropped\"") > 0);
+	assert_int_equal(count_lines("\"overflows\":{\"cpus\":0,\"names\":0,\"stalls\":1,"), 1);
 }
 
 /* ---- intervals ---- */

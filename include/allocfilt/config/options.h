@@ -103,7 +103,7 @@ struct options {
 	uint64_t status_interval;     /* ns between entries on the run itself, 0: none */
 	uint64_t max_cpu;	      /* percent of a CPU that allocfilt may take, 0: no limit */
 	int oom_score;		      /* our own oom_score_adj, or OPTIONS_OOM_SCORE_UNSET */
-	uint64_t limit_memory;	      /* bytes of memory for records that wait */
+	uint64_t limit_memory;	      /* bytes for records that wait, see config_limit_memory() */
 
 	const char *const *formats; /* as passed to options_parse() */
 	uint64_t on_command_line;   /* a bit for each key, see options_on_command_line() */
@@ -202,6 +202,14 @@ const char *config_setting_name(const struct options *options, const char *name,
  * capture, which has a threshold of its own. A recording looks for stalls of --until.
  */
 uint64_t config_report(const struct options *options, bool capture);
+
+/**
+ * config_limit_memory - bytes in which records may wait
+ * @capture: the source is no running kernel
+ *
+ * A replay has half of the memory that is available, 64 MiB at least, unless the file has a limit.
+ */
+size_t config_limit_memory(const struct options *options, bool capture);
 
 /**
  * config_check_report - is config_report() 0, or at least the threshold?

@@ -29,11 +29,9 @@
  * none of its own. If no window around it has ended after WAIT_PATIENCE, there is none: a function
  * returns soon after its last wait.
  *
- * The memory of all logs has one limit. Where it is reached, the task with the longest log first folds
- * windows that have ended into sums, in which single windows and events are shown no more. Then it drops
- * the oldest eighth of it, and stalls that began before the end of that are incomplete. At the limit of
- * tasks the one without a record for longest loses its log in the same way, one in whose log nothing
- * slow waits before others.
+ * The memory of all logs has one limit. Where it is reached, the task with the longest log drops the
+ * oldest eighth of it, and stalls that began before the end of that are incomplete. At the limit of tasks
+ * the one without a record for longest loses its log, one in whose log nothing slow waits before others.
  */
 
 #define STALL_PATIENCE (600 * NS_PER_SECOND) /* of the trace clock */
@@ -49,7 +47,7 @@ typedef void (*wait_ended)(void *context, const struct memory_wait *wait);
 
 /**
  * stalls_new - empty logs; all memory is allocated here, and comes as it is used
- * @memory: bytes of all logs: limit-memory
+ * @memory: bytes of all logs: config_limit_memory()
  *
  * The plan, the source's CPU list, @decode and @resolver have to outlive it. Returns NULL if there is no
  * memory.
@@ -101,7 +99,7 @@ int stalls_time(struct stalls *stalls, uint64_t ts);
 /** stalls_flush - at the end of the data, @ts, end all waits and stalls; as stalls_time() */
 int stalls_flush(struct stalls *stalls, uint64_t ts);
 
-/** stalls_limited - stalls that lack records or names because of a limit */
+/** stalls_limited - stalls that lack records or names because of a limit, or are left out for it */
 uint64_t stalls_limited(const struct stalls *stalls);
 
 #endif
