@@ -597,9 +597,12 @@ function tree(stall) {
 			rows.push({ level, label: small.length === 1 ? small[0].label : `${small.length} smaller parts`, ns: sum(small, (one) => one.ns) });
 	}
 
-	function states(phase, part, ns) {
-		const off = times((stall.off_cpu || []).find((one) => same(one, phase, part)));
-		const sleeps = (state) => (stall.sleeps || []).filter((one) => same(one, phase, part) && one.state === state)
+	/* @of: a shrinker of the part, which has states of its own */
+	function states(phase, part, ns, of) {
+		const off = times(of || (stall.off_cpu || []).find((one) => same(one, phase, part)))
+			.filter(({ key }) => STATES.includes(key));
+		const sleeps = (state) => (stall.sleeps || [])
+			.filter((one) => same(one, phase, part) && one.state === state && (!of || one.shrinker === of.shrinker))
 			.map((one) => ({ label: one.function, ns: one.total_ns }));
 		const running = { key: "running", total_ns: ns - sum(off, (one) => one.total_ns) };
 
@@ -608,7 +611,10 @@ function tree(stall) {
 	}
 
 	function shrinkers(phase, ns) {
-		const list = (stall.shrinkers || []).filter((one) => one.phase === phase).map((one) => ({ label: one.name, ns: one.total_ns }));
+		const list = (stall.shrinkers || []).filter((one) => one.phase === phase).map((one) => ({
+			label: `${one.name}, freed ${number(one.freed)}${one.scanned ? ` of ${number(one.scanned)}` : ""}`,
+			ns: one.total_ns, below: states(phase, "shrinkers", one.total_ns, one),
+		}));
 
 		return [...list, { label: "other shrinkers", ns: ns - sum(list, (one) => one.ns) }];
 	}

@@ -65,7 +65,13 @@ static void json_place(struct json *json, enum phase_group group, enum phase_par
 		json_string(json, "part", phase_part_names[part].key);
 }
 
-/* The task ran for the rest of a phase or part. */
+/* The task ran for the rest of a phase, part or shrinker. */
+static void json_states(struct json *json, const uint64_t ns[PHASE_STATES])
+{
+	for (int state = STATE_RUNNING + 1; state < STATE_UNKNOWN; state++)
+		json_some_ns(json, phase_state_names[state].key, ns[state]);
+}
+
 static void json_off_cpu(struct json *json, const struct stall *stall)
 {
 	json_open(json, "off_cpu", '[');
@@ -77,8 +83,7 @@ static void json_off_cpu(struct json *json, const struct stall *stall)
 				continue;
 			json_open(json, NULL, '{');
 			json_place(json, group, part);
-			for (int state = STATE_RUNNING + 1; state < PHASE_STATES; state++)
-				json_some_ns(json, phase_state_names[state].key, ns[state]);
+			json_states(json, ns);
 			json_close(json, '}');
 		}
 	}
@@ -94,6 +99,8 @@ static void json_sleeps(struct json *json, const struct stall *stall, struct res
 		json_open(json, NULL, '{');
 		json_place(json, sleep->group, sleep->part);
 		json_string(json, "state", phase_state_names[sleep->state].key);
+		if (sleep->shrinker)
+			json_address(json, "shrinker", sleep->shrinker);
 		json_symbol(json, "function", resolver, sleep->function);
 		json_number(json, "total_ns", sleep->ns);
 		json_close(json, '}');
@@ -192,7 +199,10 @@ static void json_stall_shrinkers(struct json *json, const struct stall *stall,
 		json_address(json, "shrinker", shrinker->shrinker);
 		json_address(json, "callback", shrinker->callback);
 		json_number(json, "count", shrinker->count);
+		json_number(json, "scanned", shrinker->scanned);
+		json_number(json, "freed", shrinker->freed);
 		json_number(json, "total_ns", shrinker->ns);
+		json_states(json, shrinker->in);
 		json_close(json, '}');
 	}
 	json_close(json, ']');

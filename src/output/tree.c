@@ -17,7 +17,7 @@
 #define ROW_SHARE     100 /* less than 1/ROW_SHARE of the whole is no row of its own */
 #define TITLE_COLUMNS 50  /* of a title with its branches */
 #define HEAD_COLUMNS  80
-#define TITLE_MAX     (2 * STALL_FUNCTION_MAX + 24) /* with an address */
+#define TITLE_MAX     (2 * STALL_FUNCTION_MAX + 24 + SHRINKER_FREED_MAX) /* with an address */
 
 /* The places in a text of resolver_time(). */
 #define TIME_OF_DAY 11
@@ -48,7 +48,7 @@ struct tree_output {
 /* ---- rows ---- */
 
 struct tree_row {
-	int level; /* 0: a phase, 1: its part, 2: a shrinker; states are one level below these */
+	int level; /* 0: a phase, 1: its part, 2: a shrinker; states are one level below the last */
 	uint64_t ns;
 	const char *title;		 /* NULL: the name of the slice is */
 	const struct stall_slice *slice; /* a shrinker, or a function that slept */
@@ -79,16 +79,18 @@ static void tree_add_row(struct tree *tree, int level, uint64_t ns, const char *
 }
 
 /*
- * The states of the task in a part, and where it slept. That it ran all the time is told only where
- * nothing else explains the part.
+ * The states of the task in a part, or in one shrinker of it, and where it slept. That it ran all the time
+ * is told only where nothing else explains the part.
  */
-static void tree_add_states(struct tree *tree, int level, int group, int part)
+static void tree_add_states(struct tree *tree, int level, int group, int part,
+			    const struct stall_slice *shrinker)
 {
 	const struct stall *stall = tree->stall;
-	const uint64_t *ns = stall->phases.ns[group][part];
+	const uint64_t *ns = shrinker ? shrinker->in : stall->phases.ns[group][part];
+	uint64_t whole = shrinker ? shrinker->ns : phases_part(&stall->phases, group, part);
 
-	if (!stall->off_cpu || (ns[STATE_RUNNING] == phases_part(&stall->phases, group, part) &&
-				part != PART_ITSELF && part != PART_SHRINKER_LOOKUP))
+	if (!stall->off_cpu ||
+	    (ns[STATE_RUNNING] == whole && part != PART_ITSELF && part != PART_SHRINKER_LOOKUP))
 		return;
 	for (int state = 0; state < STATE_UNKNOWN; state++) {
 		tree_add_row(tree, level, ns[state], phase_state_names[state].title, NULL);
@@ -96,7 +98,8 @@ static void tree_add_states(struct tree *tree, int level, int group, int part)
 			const struct stall_slice *sleep = &stall->sleeps[i];
 
 			if ((int)sleep->group == group && (int)sleep->part == part &&
-			    (int)sleep->state == state)
+			    (int)sleep->state == state &&
+			    (!shrinker || sleep->shrinker == shrinker->shrinker))
 				tree_add_row(tree, level + 1, sleep->ns, NULL, sleep);
 		}
 	}
@@ -117,11 +120,15 @@ static void tree_add_phases(struct tree *tree)
 				tree_add_row(tree, level, phases_part(phases, group, part),
 					     phase_part_names[part].title, NULL);
 			if (part != PART_SHRINKERS)
-				tree_add_states(tree, level + 1, group, part);
-			for (size_t i = 0; part == PART_SHRINKERS && i < stall->nr_shrinkers; i++)
-				if ((int)stall->shrinkers[i].group == group)
-					tree_add_row(tree, 2, stall->shrinkers[i].ns, NULL,
-						     &stall->shrinkers[i]);
+				tree_add_states(tree, level + 1, group, part, NULL);
+			for (size_t i = 0; part == PART_SHRINKERS && i < stall->nr_shrinkers; i++) {
+				const struct stall_slice *shrinker = &stall->shrinkers[i];
+
+				if ((int)shrinker->group != group || !shrinker->ns)
+					continue;
+				tree_add_row(tree, 2, shrinker->ns, NULL, shrinker);
+				tree_add_states(tree, 3, group, part, shrinker);
+			}
 		}
 	}
 }
@@ -144,6 +151,7 @@ static void tree_title(const struct tree *tree, const struct tree_row *row, char
 {
 	const struct stall_slice *slice = row->slice;
 	bool shared = false; /* does another shrinker have the same callback? */
+	char freed[SHRINKER_FREED_MAX];
 	size_t used;
 
 	if (!slice) {
@@ -167,7 +175,9 @@ static void tree_title(const struct tree *tree, const struct tree_row *row, char
 	 */
 	used = strlen(text);
 	if (shared && !resolver_shrinker_label(tree->resolver, slice->shrinker))
-		snprintf(text + used, TITLE_MAX - used, "[0x%" PRIx64 "]", slice->shrinker);
+		used += snprintf(text + used, TITLE_MAX - used, "[0x%" PRIx64 "]", slice->shrinker);
+	shrinker_freed(slice, freed);
+	snprintf(text + used, TITLE_MAX - used, ", %s", freed);
 }
 
 static void tree_put_row(const struct tree *tree, const char *before, const char *title,

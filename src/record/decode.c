@@ -14,7 +14,7 @@
 #include "allocfilt/record/stacks.h"
 #include "record/load.h"
 
-#define FIELDS_MAX 17
+#define FIELDS_MAX 18
 
 /* Deeper than any kernel's return stack: such a record is damaged. */
 #define DEPTH_MAX 1024
@@ -41,6 +41,7 @@ static const struct binding event_bindings[] = {
 	{ "gfp_mask", TO(fields.gfp), false },
 	{ "nr_reclaimed", TO(fields.nr_reclaimed), false },
 	{ "nr_scanned", TO(fields.nr_scanned), false },
+	{ "total_scan", TO(fields.nr_scanned), false },
 	{ "nr_dirty", TO(fields.nr_dirty), false },
 	{ "nr_writeback", TO(fields.nr_writeback), false },
 	{ "memcg_id", TO(fields.memcg_id), false },

@@ -18,6 +18,10 @@ bool slices_add(struct stall_slice *slices, size_t *count, const struct stall_sl
 		if (is_same_slice(&slices[i], slice)) {
 			slices[i].ns += slice->ns;
 			slices[i].count += slice->count;
+			slices[i].scanned += slice->scanned;
+			slices[i].freed += slice->freed;
+			for (int state = 0; state < PHASE_STATES; state++)
+				slices[i].in[state] += slice->in[state];
 			return false;
 		}
 		if (slices[i].ns < least->ns)

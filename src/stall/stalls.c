@@ -453,6 +453,7 @@ static int keep_side(struct stalls *stalls, struct log_task *task, enum log_kind
 		.shrinker = record->fields.shrinker,
 		.callback = record->fields.callback,
 		.start = record->ts,
+		.scanned = record->fields.nr_scanned,
 		.nid = (int16_t)record->fields.nid,
 		.priority = (int16_t)record->fields.priority,
 	};
@@ -501,6 +502,13 @@ static bool is_doubtful(const struct stalls *stalls, uint64_t start, int cpu,
 	       (lost_at(stalls, cpu) > start || lost_at(stalls, record->cpu) > start);
 }
 
+/* The end has what is left to scan: do_shrink_slab() in mm/shrinker.c. */
+static void count_objects(struct log_entry *entry, uint32_t to_scan, const struct record *end)
+{
+	log_pair(entry)->scanned = to_scan - end->fields.nr_scanned;
+	log_pair(entry)->freed = end->fields.status > 0 ? (uint32_t)end->fields.status : 0;
+}
+
 /*
  * Keeps the end of the pair whose begin is next in log_task.open. The begin stays open meanwhile, so that
  * keep_side() may drop it for room: then the end has no partner. *@ret_entry is NULL where there is no
@@ -523,6 +531,7 @@ static int keep_end(struct stalls *stalls, struct log_task *task, const struct r
 	log_pair(entry)->priority = log_pair(begin)->priority;
 	log_pair(entry)->within = task->nr_open;
 	log_pair(begin)->partner = entry;
+	count_objects(entry, log_pair(begin)->scanned, end);
 	return 0;
 }
 
@@ -561,6 +570,7 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 	if (!slow && begin == task_log_newest(task)) {
 		task_log_end_newest(task, end);
 		log_pair(begin)->within = place;
+		count_objects(begin, log_pair(begin)->scanned, end);
 		return end_outermost_pair(stalls, task);
 	}
 	ret = keep_end(stalls, task, end, &entry);

@@ -63,6 +63,8 @@ struct log_pair {
 	/* NULL: there is none, or it was dropped. An end whose begin is not kept is its own. */
 	struct log_entry *partner;
 	struct log_entry *events; /* of an end, as log_window.events */
+	uint32_t scanned;	  /* objects, of slab's end; of its begin those to scan */
+	uint32_t freed;		  /* likewise */
 	int16_t nid;		  /* of slab's begin, as struct record_fields */
 	int16_t priority;
 	bool within;	    /* of an end: another begin of the task is still open */

@@ -24,17 +24,12 @@ static void note_logged_event(struct walk *walk, struct log_entry *entry)
 
 /* ---- where the time went ---- */
 
-static void add_shrinker(struct stall_sum *sum, const struct work *work, uint64_t ns,
-			 uint64_t count)
+static void add_shrinker(struct stall_sum *sum, const struct work *work, struct stall_slice slice)
 {
-	sum->cut |= slices_add(sum->shrinkers, &sum->nr_shrinkers,
-			       &(struct stall_slice){
-				       .shrinker = work->shrinker,
-				       .callback = work->callback,
-				       .group = work->group,
-				       .ns = ns,
-				       .count = count,
-			       });
+	slice.shrinker = work->shrinker;
+	slice.callback = work->callback;
+	slice.group = work->group;
+	sum->cut |= slices_add(sum->shrinkers, &sum->nr_shrinkers, &slice);
 }
 
 /*
@@ -57,12 +52,18 @@ static void spend(struct walk *walk, uint64_t from, enum phase_state state,
 				   &walk->sum.nr_runners);
 	walk->at = from;
 	phases_spend(&walk->sum.phases, work->group, work->part, state, ns);
-	if (work->shrinker)
-		add_shrinker(&walk->sum, work, ns, 0);
+	if (work->shrinker) {
+		struct stall_slice slice = { .ns = ns };
+
+		slice.in[state] = ns;
+		add_shrinker(&walk->sum, work, slice);
+	}
 	if (off_cpu && state != STATE_WAITED && off_cpu->function)
 		walk->sum.cut |= slices_add(
 			walk->sum.sleeps, &walk->sum.nr_sleeps,
 			&(struct stall_slice){
+				.shrinker = work->shrinker,
+				.callback = work->callback,
 				.function = resolver_function(walk->resolver, off_cpu->function),
 				.group = work->group,
 				.part = work->part,
@@ -181,7 +182,12 @@ static void enter_level(struct walk *walk, struct log_entry *entry)
 	set_work(&level, around, walk->plan);
 	walk->levels[walk->nr_levels++] = level;
 	if (level.role == ROLE_SHRINKER && level.work.shrinker)
-		add_shrinker(&walk->sum, &level.work, 0, 1);
+		add_shrinker(&walk->sum, &level.work,
+			     (struct stall_slice){
+				     .count = 1,
+				     .scanned = log_pair(entry)->scanned,
+				     .freed = log_pair(entry)->freed,
+			     });
 	if (entry->slow) {
 		entry->next = walk->windows;
 		walk->windows = entry;

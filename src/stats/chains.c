@@ -111,6 +111,14 @@ static void fold_tasks(struct chains *chains)
 	move_steps(chains, folded, &chains->root);
 }
 
+/* What the task did is a step below all others. */
+static void add_chain_states(struct chains *chains, struct chain_step *above,
+			     const uint64_t ns[PHASE_STATES])
+{
+	for (int state = 0; state < STATE_UNKNOWN; state++)
+		add_chain_step(chains, above, phase_state_names[state].title, ns[state]);
+}
+
 static void add_chain_shrinkers(struct chains *chains, struct chain_step *slab,
 				enum phase_group group, const struct named_stall *named)
 {
@@ -124,7 +132,8 @@ static void add_chain_shrinkers(struct chains *chains, struct chain_step *slab,
 			continue;
 		resolver_shrinker(named->resolver, shrinker->shrinker, shrinker->callback, name,
 				  sizeof(name));
-		add_chain_step(chains, slab, name, shrinker->ns);
+		add_chain_states(chains, add_chain_step(chains, slab, name, shrinker->ns),
+				 shrinker->in);
 	}
 }
 
@@ -179,10 +188,8 @@ void chains_stall(struct chains *chains, const struct named_stall *named, bool c
 						       phases_part(phases, group, part));
 			if (part == PART_SHRINKERS)
 				add_chain_shrinkers(chains, below, group, named);
-			for (int state = 0; part != PART_SHRINKERS && state < STATE_UNKNOWN;
-			     state++)
-				add_chain_step(chains, below, phase_state_names[state].title,
-					       phases->ns[group][part][state]);
+			else
+				add_chain_states(chains, below, phases->ns[group][part]);
 		}
 	}
 }

@@ -18,15 +18,18 @@
 
 /* ---- conditions ---- */
 
-/* Caches of dentries and inodes are those of superblocks. The largest shrinker is the first. */
+/*
+ * Caches of dentries and inodes are those of superblocks, and scanned 1024 objects at a time: alloc_super()
+ * in fs/super.c. The largest shrinker is the first.
+ */
 static bool shrinks_inodes(const struct named_stall *named)
 {
-	const struct stall *stall = named->stall;
+	const struct stall_slice *first = named->stall->shrinkers;
 	char name[STALL_FUNCTION_MAX];
 
-	if (!stall->nr_shrinkers)
+	if (!named->stall->nr_shrinkers || first->scanned < 1024 || !first->freed)
 		return false;
-	resolver_symbol(named->resolver, stall->shrinkers[0].callback, 's', name, sizeof(name));
+	resolver_symbol(named->resolver, first->callback, 's', name, sizeof(name));
 	return !strcmp(name, "super_cache_scan");
 }
 
@@ -113,7 +116,7 @@ static const struct {
 	    "Raise CPUWeight= of the unit that waited, limit who had the CPU (CPUQuota=), or add CPUs.",
 	    UNITS),
 	ROW("inode_caches", RECLAIM, BIT(PART_SHRINKERS), ANY, shrinks_inodes,
-	    "Reclaim had to shrink the caches of directories and inodes, which were large.",
+	    "Reclaim scanned caches of directories and inodes, 1024 objects or more in a stall.",
 	    "Look at the file systems of super_cache_scan, and at slabtop(1).",
 	    "Find what reads so many files there, or raise vm.vfs_cache_pressure a little above 100.",
 	    VM_RST),

@@ -142,12 +142,18 @@ sub fill_stall
 	fill($stall, 0, 'depth');
 	fill($stall, $false, 'incomplete');
 	$stall->{$_} //= [] for qw(shrinkers sleeps stack had_cpu);
+	for my $shrinker ($stall->{off_cpu} ? @{$stall->{shrinkers}} : ()) {
+		fill($shrinker, 0, map { "${_}_ns" } @states[1 .. $#states]);
+		$shrinker->{running_ns} = $shrinker->{total_ns};
+		$shrinker->{running_ns} -= $shrinker->{"${_}_ns"} for @states[1 .. $#states];
+		$shrinker->{running_ns} >= 0 or die "$shrinker->{name}: more time off the CPU than in all\n";
+	}
 	fill($stall, 0, 'had_cpu_not_recorded_ns');
 	fill($stall->{task}, undef, qw(pid process cgroup));
 	fill($stall->{task}, $false, qw(background interrupt));
 	fill_phases($stall->{phases});
 	fill_off_cpu($stall) if $stall->{off_cpu};
-	fill($_, undef, 'part') for @{$stall->{sleeps}};
+	fill($_, undef, 'part', 'shrinker') for @{$stall->{sleeps}};
 }
 
 sub fill_summary

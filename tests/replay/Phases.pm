@@ -11,7 +11,7 @@ use Exporter 'import';
 use Hash::Util qw(lock_hash);
 use List::Util qw(sum0);
 
-our @EXPORT = qw(@phases @parts @states %title off_cpu state_ns is_only_outside cause_ns cause_of ms percent duration_of);
+our @EXPORT = qw(@phases @parts @states %title off_cpu freed_of state_ns is_only_outside cause_ns cause_of ms percent duration_of);
 
 # In the order of the reports.
 our @phases = qw(direct_reclaim memcg_reclaim node_reclaim other_reclaim compaction memory_high
@@ -45,6 +45,14 @@ sub off_cpu
 		(!defined $phase || $_->{phase} eq $phase) &&
 		(!defined $part || ($_->{part} // '') eq $part)
 	} @{ $stall->{off_cpu} // [] };
+}
+
+# What a shrinker did: mm_shrink_slab_end has the objects that it freed, and what is left to scan.
+sub freed_of
+{
+	my ($shrinker) = @_;
+
+	return "freed $shrinker->{freed}" . ($shrinker->{scanned} ? " of $shrinker->{scanned}" : '');
 }
 
 sub state_ns

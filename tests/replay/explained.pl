@@ -5,7 +5,7 @@
 #
 # Holds the most explained stall, as the summary of `-f tree` shows it, against the kernel's own text of the
 # same buffer (CAPTURE/trace.txt): task, time, cgroup, order, gfp flags, phases that add up, and
-# the superblock whose shrinker took most, with its time. By the text it is the one with the
+# the superblock whose shrinker took most, with its time and the objects that it scanned and freed. By the text it is the one with the
 # longest direct reclaim.
 #
 # Prints what is wrong, a line each, and exits 1; prints what it is and exits 0.
@@ -39,7 +39,7 @@ die "$capture/trace.txt has no direct reclaim\n" unless defined $whole;
 my $start = $end - $whole;
 
 my ($order, $gfp);
-my (%name_of, %took, %runs, %begun);
+my (%name_of, %took, %runs, %begun, %to_scan, %scanned, %freed);
 for (grep { $_->{event} } @records) {
 	my ($us, $pointer) = @$_{qw(us pointer)};
 
@@ -50,9 +50,13 @@ for (grep { $_->{event} } @records) {
 	next unless defined $pointer;
 	if ($_->{event} eq 'mm_shrink_slab_start') {
 		$begun{$pointer} = $us;
+		($to_scan{$pointer}) = $_->{fields} =~ / total_scan (\d+)/;
 	} elsif (defined $begun{$pointer}) {
 		$took{$pointer} += $us - delete $begun{$pointer};
 		$runs{$pointer}++;
+		$_->{fields} =~ / total_scan (-?\d+) last shrinker return val (\d+)/ or die "no counts: $_->{line}\n";
+		$scanned{$pointer} += $to_scan{$pointer} - $1;
+		$freed{$pointer} += $2;
 	}
 }
 my ($most) = sort { $took{$b} <=> $took{$a} } grep { defined $name_of{$_} } keys %took;
@@ -115,9 +119,9 @@ my @shrinkers = grep { $_->{level} == 2 } @rows;
 my ($first) = grep { $_->{title} =~ /^super_cache_scan\[/ } @shrinkers;
 if (!$first) {
 	wrong("no superblock is named; by the text $name_of{$most} took $took{$most} us");
-} elsif ($first->{title} ne "super_cache_scan[$name_of{$most}]" ||
-	 abs($first->{us} - $took{$most}) > 2 * $runs{$most}) {
-	wrong("$first->{title} took $first->{us} us, by the text $name_of{$most} $took{$most}");
+} elsif ($first->{title} ne "super_cache_scan[$name_of{$most}], freed $freed{$most}" .
+	 ($scanned{$most} ? " of $scanned{$most}" : '') || abs($first->{us} - $took{$most}) > 2 * $runs{$most}) {
+	wrong("$first->{title} took $first->{us} us, by the text $name_of{$most} $took{$most} for $freed{$most} of $scanned{$most}");
 }
 my $all = sum0(values %took);
 my $shown = sum0(map { $_->{us} } @shrinkers);

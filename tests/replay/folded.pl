@@ -5,7 +5,7 @@
 #
 # Holds `-f folded` against the stalls of `-f json` of the same capture: each line is one that
 # flamegraph.pl (stackcollapse's form) and speedscope take, none stands twice, and the lines are the
-# chains of task, callers, function, phase, part, shrinker or state, each with the time that the stalls have
+# chains of task, callers, function, phase, part, shrinker and state, each with the time that the stalls have
 # there and nowhere deeper, to the nanosecond.
 
 use strict;
@@ -71,7 +71,7 @@ for my $stall (grep { $_->{type} eq 'stall' } json_lines($json_file)) {
 
 		add_states($total, $off_cpu, @group) if !%parts;
 		for my $shrinker (grep { $_->{phase} eq $group } @{$stall->{shrinkers}}) {
-			add($shrinker->{total_ns}, @group, $title{shrinkers}, $shrinker->{name});
+			add_states($shrinker->{total_ns}, $stall->{off_cpu} && $shrinker, @group, $title{shrinkers}, $shrinker->{name});
 			$parts{shrinkers_ns} -= $shrinker->{total_ns};
 		}
 		for (sort keys %parts) {

@@ -132,7 +132,7 @@ for my $stall (grep { !$_->{task}{background} } @filled) {
 			$expected{ "$name\n" . $title{ s/_ns$//r } } += $phase->{$_};
 		}
 	}
-	# A box below tells what the task did, but not of shrinkers.
+	# A box below tells what the task did; of shrinkers it is below that of each.
 	for my $of (@{ $stall->{off_cpu} // [] }) {
 		my $name = "$top\n$title{ $of->{phase} }" . (defined $of->{part} ? "\n$title{ $of->{part} }" : '');
 
@@ -140,8 +140,10 @@ for my $stall (grep { !$_->{task}{background} } @filled) {
 		$expected{"$name\n$title{$_}"} += $of->{"${_}_ns"} for @states;
 	}
 	for my $shrinker (@{ $stall->{shrinkers} }) {
-		$expected{"$top\n$title{ $shrinker->{phase} }\nshrinkers\n$shrinker->{name}"} +=
-			$shrinker->{total_ns};
+		my $name = "$top\n$title{ $shrinker->{phase} }\nshrinkers\n$shrinker->{name}";
+
+		$expected{$name} += $shrinker->{total_ns};
+		$expected{"$name\n$title{$_}"} += $shrinker->{"${_}_ns"} // 0 for @states;
 	}
 }
 delete $expected{$_} for grep { !$expected{$_} } keys %expected;

@@ -139,6 +139,15 @@ sub take_function {
 	}
 }
 
+# What a shrinker scanned and freed: the end has what is left to scan. -EINVAL and the like are no objects.
+sub objects {
+	my ($begin, $end) = @_;
+	my ($to_scan) = $begin =~ / total_scan (\d+)/ or return [0, 0];
+	my ($left, $freed) = $end =~ / total_scan (-?\d+) last shrinker return val (-?\d+)/ or return [0, 0];
+
+	return [$to_scan - $left, $freed > 0 ? $freed : 0];
+}
+
 sub take_slab {
 	my ($task, $us, $name, $pointer, $fields) = @_;
 	my $begins = $open{$task} //= [];
@@ -159,6 +168,7 @@ sub take_slab {
 		push @$list, {
 			task => $task, us => $us, ns => ($us - $begin->{us}) * 1000, error => 1000,
 			middle => ($us + $begin->{us}) / 2, name => 'shrinker', pair => $pointer,
+			objects => objects($begin->{fields}, $fields),
 			children => \@children,
 		};
 		return;
@@ -316,6 +326,26 @@ sub said {
 	return \%said;
 }
 
+# The objects of all shrinkers in a node.
+sub objects_in {
+	my ($node) = @_;
+	my @sum = @{$node->{objects} // [0, 0]};
+
+	for my $child (map { [objects_in($_)] } @{$node->{children}}) {
+		$sum[$_] += $child->[$_] for 0, 1;
+	}
+	return @sum;
+}
+
+sub check_objects {
+	my ($root, $stall, $what) = @_;
+	my @said = map { my $key = $_; sum0(map { $_->{$key} } @{$stall->{shrinkers}}) } qw(scanned freed);
+	my @own = objects_in($root);
+
+	wrong("$what: shrinkers scanned $said[0] objects and freed $said[1], by the text $own[0] and $own[1]")
+		if "@said" ne "@own";
+}
+
 sub check_sums {
 	my ($stall, $said, $what) = @_;
 	my %slab;
@@ -450,17 +480,23 @@ sub check_cause {
 		return (exists $title{$name} ? $title{$name} : $name) . " $percent %";
 	};
 
+	my $tail = '';
 	if (@steps && $steps[-1][0] eq 'shrinkers') {
 		my ($top) = sort { $b->{total_ns} <=> $a->{total_ns} }
 			grep { $_->{phase} eq $cause } @{$stall->{shrinkers}};
 		my ($most) = sort { $b <=> $a } values %{$shrinkers->{$cause}};
 
-		push @steps, [$top->{name}, $top->{total_ns}] if $top && 2 * $top->{total_ns} >= $whole;
+		if ($top && 2 * $top->{total_ns} >= $whole) {
+			push @steps, [$top->{freed} ? $top->{name} : 'one that freed nothing', $top->{total_ns}];
+			$tail = $top->{freed} ? ', ' . freed_of($top) :
+				$top->{scanned} || $stall->{off_cpu} ? '' : ', so the task slept or was not running';
+		}
 		wrong("$what: the largest shrinker has $top->{total_ns} ns, by the text $most")
 			if $top && !$hashed && abs($top->{total_ns} - $most) > $error;
 	}
 	shift @steps if @steps && $steps[0][0] eq $cause;
 	my $detail = join $cause eq 'mixed' ? ', ' : ': ', map { $share_of->($_) } @steps;
+	$detail .= $tail;
 	$detail = join '; ', grep { $_ ne '' } $detail, $share_of->($state) if $state;
 	$detail = 'null' if $detail eq '';
 	wrong("$what: the cause is $stall->{cause}, by its phases $cause") if $cause ne $stall->{cause};
@@ -734,6 +770,7 @@ sub compare {
 		return;
 	}
 	check_cause($sum, $shrinkers, $stall, $error, $what);
+	check_objects($root, $stall, $what);
 	wrong("$what: in progress: ", $stall->{incomplete_reason} // 'no')
 		if ($root->{wait} && $root->{wait}{part} ? 1 : 0) !=
 		   (($stall->{incomplete_reason} // '') eq 'in_progress');

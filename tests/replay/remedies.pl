@@ -37,7 +37,8 @@ sub reclaim_key {
 	my $first = $stall->{shrinkers}[0];
 	my ($scanned, $reclaimed, $dirty) = @$stall{qw(inactive_scanned inactive_reclaimed inactive_dirty)};
 
-	return 'inode_caches' if $part eq 'shrinkers' && $first && $first->{name} =~ /^super_cache_scan\b/;
+	return 'inode_caches' if $part eq 'shrinkers' && $first && $first->{name} =~ /^super_cache_scan\b/ &&
+		$first->{scanned} >= 1024 && $first->{freed};
 	return 'dirty' if defined $dirty && $scanned >= 32 && 4 * $dirty >= 3 * $scanned;
 	return 'throttled' if $part eq 'throttled';
 	return 'huge_pages' if $phase eq 'direct_reclaim' && asks_for_thp($stall);

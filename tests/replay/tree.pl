@@ -135,12 +135,13 @@ sub level_of {
 	return map { (row($level, @$_[0, 1], $whole), @{ $_->[2] // [] }) } @shown;
 }
 
-# What the task did in a part, and where it slept.
+# What the task did in a part, or in one shrinker of it, and where it slept.
 sub state_rows {
-	my ($stall, $level, $group, $part) = @_;
+	my ($stall, $level, $group, $part, $shrinker) = @_;
 	my $whole = $stall->{duration_ns};
 
-	for my $of (off_cpu($stall, $group, $part)) {
+	return if !$stall->{off_cpu};
+	for my $of ($shrinker // off_cpu($stall, $group, $part)) {
 		my %ns = map { $_ => $of->{"${_}_ns"} } @states;
 
 		next if $ns{running} == sum0(values %ns) && $part !~ /^(?:|itself|shrinker_lookup)$/;
@@ -149,7 +150,8 @@ sub state_rows {
 
 			[$title{$state}, $ns{$state}, [level_of($level + 1, $whole, 'other function', SHRINKER_ROWS,
 				map { ["in $_->{function}", $_->{total_ns}] }
-				grep { $_->{phase} eq $group && ($_->{part} // '') eq $part && $_->{state} eq $state }
+				grep { $_->{phase} eq $group && ($_->{part} // '') eq $part && $_->{state} eq $state &&
+				       (!$shrinker || ($_->{shrinker} // '') eq $shrinker->{shrinker}) }
 				@{$stall->{sleeps}})]];
 		} @states);
 	}
@@ -163,7 +165,8 @@ sub shrinker_rows {
 		my ($callback, $address) = @$_{qw(callback shrinker)};
 		my $shared = grep { $_->{callback} eq $callback && $_->{shrinker} ne $address } @{$stall->{shrinkers}};
 
-		[$shared && $_->{name} !~ /\S\[/ ? "$_->{name}\[$address]" : $_->{name}, $_->{total_ns}];
+		[($shared && $_->{name} !~ /\S\[/ ? "$_->{name}\[$address]" : $_->{name}) . ', ' . freed_of($_), $_->{total_ns},
+		 [state_rows($stall, 3, $group, 'shrinkers', $_)]];
 	} grep { $_->{phase} eq $group } @{$stall->{shrinkers}});
 }
 

@@ -94,18 +94,54 @@ TEST(test_shrinker)
 {
 	stall.nr_shrinkers = 2;
 	shrinkers[0].ns = 520;
+	shrinkers[0].freed = 80;
+	shrinkers[0].scanned = 900;
 	shrinkers[1].ns = 600; /* of another group */
 	add(PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RUNNING, 400);
 	add(PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_BLOCKED, 500);
 	add(PHASE_DIRECT_RECLAIM, PART_SHRINKER_LOOKUP, STATE_RUNNING, 100);
-	cause_is(
-		"direct_reclaim", 10000,
-		"direct reclaim 100 %: shrinkers 90 %: 0xa[vda] 52 %; asleep, uninterruptible 50 %",
-		"shrinkers 90 %: 0xa[vda] 52 %; asleep, uninterruptible 50 %");
+	cause_is("direct_reclaim", 10000,
+		 "direct reclaim 100 %: shrinkers 90 %: 0xa[vda] 52 %, freed 80 of 900; "
+		 "asleep, uninterruptible 50 %",
+		 "shrinkers 90 %: 0xa[vda] 52 %, freed 80 of 900; asleep, uninterruptible 50 %");
 	/* A shrinker that took 0.02 ms of 230 ms is no cause. */
 	shrinkers[0].ns = 499;
 	add(PHASE_DIRECT_RECLAIM, PART_SHRINKER_LOOKUP, STATE_RUNNING, 1);
 	cause_is("direct_reclaim", 10000, "direct reclaim 100 %: shrinkers 90 %", "shrinkers 90 %");
+}
+
+/* Nor is one that freed nothing. It took the time for another reason, which the states tell. */
+TEST(test_shrinker_that_freed_nothing)
+{
+	static const struct {
+		enum phase_state state;
+		uint64_t scanned;
+		const char *tail;
+	} cases[] = {
+		{ STATE_UNKNOWN, 0, ", so the task slept or was not running" },
+		{ STATE_UNKNOWN, 1, "" },
+		{ STATE_RUNNING, 0, "" },
+		{ STATE_BLOCKED, 0, "; asleep, uninterruptible 90 %" },
+	};
+
+	stall.nr_shrinkers = 1;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char detail[200], text[250];
+
+		start_again();
+		shrinkers[0].ns = 850;
+		shrinkers[0].scanned = cases[i].scanned;
+		memset(shrinkers[0].in, 0, sizeof(shrinkers[0].in));
+		shrinkers[0].in[cases[i].state] = 850;
+		add(PHASE_DIRECT_RECLAIM, PART_SHRINKERS, cases[i].state, 900);
+		add(PHASE_OUTSIDE, PART_ITSELF,
+		    cases[i].state == STATE_UNKNOWN ? STATE_UNKNOWN : STATE_RUNNING, 100);
+		snprintf(detail, sizeof(detail), "shrinkers 90 %%: one that freed nothing 85 %%%s",
+			 cases[i].tail);
+		snprintf(text, sizeof(text), "direct reclaim 90 %%: %s", detail);
+		cause_is("direct_reclaim", 9000, text, detail);
+		assert_int_equal(cause.nr_steps, 2);
+	}
 }
 
 /*

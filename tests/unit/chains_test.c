@@ -115,20 +115,33 @@ UNIT_TEST(test_limit)
 	chains_are("  60( page allocation 60( direct reclaim 60( reclaim itself 10)))");
 }
 
-/* All states fill the step above, but no state is a step beside shrinkers. */
+/* All states fill the step above; those of a shrinker are below it, and none beside it. */
 UNIT_TEST(test_states)
 {
-	struct stall one = { .role = ROLE_PAGE_ALLOCATION, .off_cpu = true };
+	const struct stall_slice shrinker = {
+		.callback = 0xa,
+		.group = PHASE_DIRECT_RECLAIM,
+		.ns = 5,
+		.in = { [STATE_RUNNING] = 2, [STATE_WAITED] = 3 },
+	};
+	struct stall one = {
+		.role = ROLE_PAGE_ALLOCATION,
+		.off_cpu = true,
+		.shrinkers = &shrinker,
+		.nr_shrinkers = 1,
+	};
 	const struct named_stall named = named_of(&one);
 
 	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_RUNNING, 3);
 	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_BLOCKED, 4);
-	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RUNNING, 5);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RUNNING, 2);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_WAITED, 3);
 	phases_spend(&one.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 6);
 	set_up(100);
 	chains_stall(chains, &named, false);
 	chains_are("  18( page allocation 18( direct reclaim 12("
-		   " reclaim itself 7( asleep, uninterruptible 4 running 3) shrinkers 5)"
+		   " reclaim itself 7( asleep, uninterruptible 4 running 3)"
+		   " shrinkers 5( 0xa 5( waiting for a CPU 3 running 2)))"
 		   " outside reclaim 6( running 6)))");
 }
 

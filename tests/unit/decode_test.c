@@ -32,7 +32,8 @@ static const struct made_event slab_start_5_10 = {
 /* 7.2 moves the fields and adds memcg_id. */
 static const struct made_event slab_start_7_3 = {
 	"mm_shrink_slab_start", 500,
-	"shr 8, shrink 8, nr_objects_to_shrink 8s, gfp_flags 8, priority 4s, nid 4s, memcg_id 8",
+	"shr 8, shrink 8, nr_objects_to_shrink 8s, total_scan 8, gfp_flags 8, priority 4s, nid 4s, "
+	"memcg_id 8",
 	"\"%pS %p: nid: %d pid: %d memcg_id: %llu\", REC->shrink, REC->shr, REC->nid, "
 	"REC->ent.pid, REC->memcg_id"
 };
@@ -310,8 +311,9 @@ static const struct made_event inactive = {
 	"mm_vmscan_lru_shrink_inactive", 510,
 	"nid 4s, nr_scanned 8, nr_reclaimed 8, nr_dirty 8, nr_writeback 8, priority 4s"
 };
-static const struct made_event slab_end = { "mm_shrink_slab_end", 501,
-					    "shr 8, nid 4s, - 4, shrink 8, retval 4s" };
+static const struct made_event slab_end = {
+	"mm_shrink_slab_end", 501, "shr 8, nid 4s, - 4, shrink 8, retval 4s, total_scan 8s"
+};
 static const struct made_event compact = { "mm_compaction_try_to_compact_pages", 503,
 					   "order 4s, - 4, gfp_mask 8, prio 4s" };
 static const struct made_event throttled = {
@@ -338,14 +340,15 @@ TEST(fields_of_events)
 		{ EVENT_SLAB_START, &slab_start_7_3,
 		  VALUES({ "shr", 0xffff888012345678 }, { "shrink", 0xffffffff81300000 },
 			 { "nid", (uint64_t)-2 }, { "gfp_flags", 0x80000cc0 }, { "priority", 12 },
-			 { "memcg_id", 0x123456789abc }),
+			 { "memcg_id", 0x123456789abc }, { "total_scan", 1024 }),
 		  " shr=ffff888012345678 shrink=ffffffff81300000 memcg=123456789abc gfp=80000cc0 "
-		  "nid=-2 priority=12" },
+		  "nid=-2 priority=12 scanned=1024" },
 		{ EVENT_SLAB_START, &few_of_slab, VALUES({ "shr", 1 }, { "shrink", 2 }),
 		  " shr=1 shrink=2 nid=-1 priority=-1" },
 		{ EVENT_SLAB_END, &slab_end,
-		  VALUES({ "shr", 1 }, { "nid", 0 }, { "shrink", 2 }, { "retval", (uint64_t)-7 }),
-		  " shr=1 shrink=2 status=-7" },
+		  VALUES({ "shr", 1 }, { "nid", 0 }, { "shrink", 2 }, { "retval", (uint64_t)-7 },
+			 { "total_scan", (uint64_t)-9 }),
+		  " shr=1 shrink=2 scanned=-9 status=-7" },
 		{ EVENT_TRY_TO_COMPACT, &compact, VALUES({ "order", 9 }, { "gfp_mask", 0xcc0 }),
 		  " gfp=cc0 order=9" },
 		{ EVENT_DIRECT_RECLAIM_END, &reclaim_end,

@@ -67,7 +67,7 @@ static const char *end(void)
 
 static void stall(const char *name, uint64_t start_ts, uint64_t ns)
 {
-	const struct stall_slice shrinker = { .group = PHASE_DIRECT_RECLAIM, .ns = ns };
+	const struct stall_slice shrinker = { .group = PHASE_DIRECT_RECLAIM, .freed = 1, .ns = ns };
 	struct stall one = {
 		.role = ROLE_NONE,
 		.start = start_ts,
@@ -175,7 +175,7 @@ UNIT_TEST(test_slices)
 	assert_int_equal(output_stall(output, &made.named), 0);
 	text = end();
 	assert_int_equal(count_in(text, "{\"type\":\"stall\""), 1);
-	text_has(text, "\"count\":16,\"total_ns\":1}],\"sleeps\"");
+	text_has(text, "\"count\":16,\"scanned\":0,\"freed\":0,\"total_ns\":1}],\"sleeps\"");
 	assert_int_equal(count_in(text, "\"count\":17,"), 0);
 }
 

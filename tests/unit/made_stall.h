@@ -14,7 +14,8 @@
  *
  *	"node 100-300@2"      a window of a role, of depth 2; without "@2" of depth 0
  *	"direct+ 110"	      an event, here a begin; "slab+ 120 shr=5", fields of events follow
- *	"pair 120-150 shr=5"  the begin and the end of a slab pair
+ *	"pair 120-150 shr=5"  the begin and the end of a slab pair; "scan=9" objects to scan, or left of
+ *			      these, "status=3" freed
  *	"off 100-200 state=2 woken=150 in=5"  the task leaves its CPU, is woken, and comes back
  *	"leave 100 state=2", "wake 150", "come 200"  the same in parts, with task 3 in its place
  *	"leave 100 next=8", "come 200 from=8", "wake 150 on=2"  with another one; for another CPU
@@ -198,13 +199,22 @@ static inline void note_phases(const struct stall *stall)
 				if (stall->phases.ns[group][part][state])
 					note(" %s%s%s=%" PRIu64, groups[group], parts[part],
 					     states[state], stall->phases.ns[group][part][state]);
-	for (size_t i = 0; i < stall->nr_shrinkers; i++)
-		note(" {%" PRIu64 "=%" PRIu64 "*%" PRIu64 "}", stall->shrinkers[i].shrinker,
-		     stall->shrinkers[i].ns, stall->shrinkers[i].count);
+	for (size_t i = 0; i < stall->nr_shrinkers; i++) {
+		const struct stall_slice *shrinker = &stall->shrinkers[i];
+
+		note(" {%" PRIu64 "=%" PRIu64 "*%" PRIu64, shrinker->shrinker, shrinker->ns,
+		     shrinker->count);
+		if (shrinker->scanned || shrinker->freed)
+			note(" %" PRIu64 "/%" PRIu64, shrinker->freed, shrinker->scanned);
+		for (int state = STATE_RUNNING + 1; state < STATE_UNKNOWN; state++)
+			if (shrinker->in[state])
+				note(" %s=%" PRIu64, states[state], shrinker->in[state]);
+		note("}");
+	}
 	for (size_t i = 0; i < stall->nr_sleeps; i++)
-		note(" [%s%s@%" PRIu64 "=%" PRIu64 "]", groups[stall->sleeps[i].group],
-		     states[stall->sleeps[i].state], stall->sleeps[i].function,
-		     stall->sleeps[i].ns);
+		note(" [%s%s@%" PRIu64 "=%" PRIu64 "%s]", groups[stall->sleeps[i].group],
+		     states[stall->sleeps[i].state], stall->sleeps[i].function, stall->sleeps[i].ns,
+		     stall->sleeps[i].shrinker ? " in a shrinker" : "");
 }
 
 /* " W100-300(110 120)", " P100-200()": windows, pairs and their events; "110#2" has a stack. */
@@ -288,8 +298,14 @@ static inline void check_sums(const struct stall *stall)
 	uint64_t waited = stall->no_runner;
 
 	assert_int_equal(phases_total(&stall->phases), stall->end - stall->start);
-	for (size_t i = 0; i < stall->nr_shrinkers; i++)
+	for (size_t i = 0; i < stall->nr_shrinkers; i++) {
+		uint64_t in = 0;
+
 		shrinkers[stall->shrinkers[i].group] += stall->shrinkers[i].ns;
+		for (int state = 0; state < PHASE_STATES; state++)
+			in += stall->shrinkers[i].in[state];
+		assert_int_equal(in, stall->shrinkers[i].ns);
+	}
 	for (size_t i = 0; i < stall->nr_runners; i++)
 		waited += stall->runners[i].ns;
 	assert_int_equal(waited, phases_state(&stall->phases, STATE_WAITED));

@@ -27,6 +27,7 @@ struct made {
 	const int *priority;	    /* NULL: not known */
 	const char *cgroup, *memcg; /* of the task, and reclaimed */
 	uint64_t shrinker;	    /* its callback */
+	uint64_t objects, freed;    /* that it scanned, and freed */
 	bool incomplete;
 	const char *name;
 	uint64_t compacts;  /* ns */
@@ -35,7 +36,10 @@ struct made {
 
 static void count(struct made made, uint64_t ns)
 {
-	struct stall_slice slice = { .callback = made.shrinker }, runner = { .tid = 7 };
+	struct stall_slice slice = { .callback = made.shrinker,
+				     .scanned = made.objects,
+				     .freed = made.freed };
+	struct stall_slice runner = { .tid = 7 };
 	struct stall stall = {
 		.order = made.order,
 		.gfp_names = made.gfp ? made.gfp : "",
@@ -105,12 +109,27 @@ static const struct {
 	{ { PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, .runner = "kswapd0" }, "nothing" },
 	{ { PHASE_OUTSIDE, PART_ITSELF, STATE_BLOCKED }, "nothing" },
 	{ { PHASE_OUTSIDE, PART_ITSELF, STATE_OFF }, "nothing" },
-	{ { PHASE_DIRECT_RECLAIM, PART_SHRINKERS, UNKNOWN, .shrinker = INODES }, "inode_caches" },
-	{ { PHASE_MEMCG_RECLAIM, PART_SHRINKERS, STATE_BLOCKED, .shrinker = INODES },
+	{ { PHASE_DIRECT_RECLAIM, PART_SHRINKERS, UNKNOWN, .shrinker = INODES, .objects = 1024,
+	    .freed = 1 },
 	  "inode_caches" },
-	{ { PHASE_DIRECT_RECLAIM, PART_SHRINKERS, UNKNOWN, .shrinker = OTHERS }, "direct_reclaim" },
-	{ { PHASE_DIRECT_RECLAIM, PART_ITSELF, UNKNOWN, .shrinker = INODES }, "direct_reclaim" },
-	{ { PHASE_OTHER_RECLAIM, PART_SHRINKERS, UNKNOWN, .shrinker = INODES }, "nothing" },
+	{ { PHASE_MEMCG_RECLAIM, PART_SHRINKERS, STATE_BLOCKED, .shrinker = INODES, .objects = 9000,
+	    .freed = 9000 },
+	  "inode_caches" },
+	{ { PHASE_DIRECT_RECLAIM, PART_SHRINKERS, UNKNOWN, .shrinker = INODES }, "direct_reclaim" },
+	{ { PHASE_DIRECT_RECLAIM, PART_SHRINKERS, UNKNOWN, .shrinker = INODES, .objects = 1023,
+	    .freed = 9 },
+	  "direct_reclaim" },
+	{ { PHASE_DIRECT_RECLAIM, PART_SHRINKERS, UNKNOWN, .shrinker = INODES, .objects = 9000 },
+	  "direct_reclaim" },
+	{ { PHASE_DIRECT_RECLAIM, PART_SHRINKERS, UNKNOWN, .shrinker = OTHERS, .objects = 9000,
+	    .freed = 9000 },
+	  "direct_reclaim" },
+	{ { PHASE_DIRECT_RECLAIM, PART_ITSELF, UNKNOWN, .shrinker = INODES, .objects = 9000,
+	    .freed = 9000 },
+	  "direct_reclaim" },
+	{ { PHASE_OTHER_RECLAIM, PART_SHRINKERS, UNKNOWN, .shrinker = INODES, .objects = 9000,
+	    .freed = 9000 },
+	  "nothing" },
 	{ { PHASE_DIRECT_RECLAIM, PART_INACTIVE_LIST, UNKNOWN, .scanned = 20945, DIRTY(20889) },
 	  "dirty" },
 	{ { PHASE_DIRECT_RECLAIM, PART_THROTTLED, UNKNOWN, .scanned = 20945, DIRTY(20889) },

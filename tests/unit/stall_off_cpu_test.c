@@ -68,7 +68,14 @@ UNIT_TEST(test_phases)
 		"off 1110-1150 state=2 woken=1150, slab- 1250 shr=5, off 1300-1330, slab 1000-1400@1, "
 		"alloc 990-1410",
 		"7:990-1410 reclaim.shrinkers=125 reclaim.shrinkers~wait=10 reclaim.shrinkers~D=40 "
-		"reclaim.slab=195 reclaim.slab~wait=30 outside=20 {5=175*2}" },
+		"reclaim.slab=195 reclaim.slab~wait=30 outside=20 {5=175*2 ~wait=10 ~D=40}" },
+	      { "where two of them slept",
+		"slab+ 1005 shr=5, off 1010-1020 state=2 woken=1020 in=0x20, slab- 1030 shr=5, "
+		"slab+ 1100 shr=6, off 1110-1150 state=2 woken=1150 in=0x20, slab- 1250 shr=6, "
+		"off 1300-1330 state=2 woken=1330 in=0x20, slab 1000-1400@1, alloc 990-1410",
+		"7:990-1410 reclaim.shrinkers=125 reclaim.shrinkers~D=50 reclaim.slab=195 "
+		"reclaim.slab~D=30 outside=20 {6=150*1 ~D=40} {5=25*1 ~D=10} "
+		"[reclaim~D@32=40 in a shrinker] [reclaim~D@32=30] [reclaim~D@32=10 in a shrinker]" },
 	      { "two addresses of a function are one; most time first",
 		"off 1100-1110 state=2 in=0x28, off 1200-1240 state=2 woken=1230 in=0x38, "
 		"off 1300-1325 state=2 in=0x2c, zone 1050-1400@1, off 1500-1550 state=2 in=0x38, "

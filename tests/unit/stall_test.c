@@ -36,6 +36,13 @@ UNIT_TEST(test_phases)
 		"pair 120-130 shr=1, pair 130-150 shr=2, pair 150-155 shr=1, slab 115-160@3, "
 		"pair 170-190 shr=2, node 110-200@2, direct 105-210@1, alloc 100-220",
 		"7:100-220 direct=40 direct.shrinkers=55 direct.slab=10 outside=15 {2=40*2} {1=15*2}" },
+	      { "their objects: of fast pairs, of one with something inside, of a slow one, and without any",
+		"slab+ 120 shr=1 scan=900, slab- 130 shr=1 scan=100 status=700, "
+		"slab+ 140 shr=1 scan=30, zone 142-145@3, slab- 150 shr=1 status=5, "
+		"slab+ 200 shr=2 scan=4000000000, slab- 310 shr=2 scan=3999999000 status=-1, "
+		"slab+ 320 shr=3 scan=8, slab- 330 shr=3 scan=8, direct 100-400",
+		"7:100-400 direct=160 direct.shrinkers=137 compaction=3 {2=110*1 0/1000} "
+		"{1=17*2 705/830} {3=10*1}" },
 	      { "an allocation in a shrinker is the shrinker's, one that compacts is compaction's",
 		"slab+ 120 shr=5, alloc 130-140@3, slab- 150 shr=5, zone 165-170@4, "
 		"alloc 160-180@3, slab 110-190@2, direct 105-195@1, alloc 100-200",

@@ -17,8 +17,17 @@ static const char *label(void *context, uint64_t shrinker)
 static struct resolver resolver = { .symbol = symbol, .shrinker = label };
 
 static const struct stall_slice shrinkers[] = {
-	{ .shrinker = 1, .callback = 0xa, .group = PHASE_DIRECT_RECLAIM, .ns = 3000000 },
-	{ .shrinker = 2, .callback = 0xa, .group = PHASE_DIRECT_RECLAIM, .ns = 1000000 },
+	{ .shrinker = 1,
+	  .callback = 0xa,
+	  .group = PHASE_DIRECT_RECLAIM,
+	  .ns = 3000000,
+	  .scanned = 1024,
+	  .freed = 900 },
+	{ .shrinker = 2,
+	  .callback = 0xa,
+	  .group = PHASE_DIRECT_RECLAIM,
+	  .ns = 1000000,
+	  .scanned = 20 },
 	{ .shrinker = 3, .callback = 0xb, .group = PHASE_DIRECT_RECLAIM, .ns = 10 },
 	{ .shrinker = 4, .callback = 0xc, .group = PHASE_MEMCG_RECLAIM, .ns = 500000 },
 };
@@ -97,15 +106,15 @@ UNIT_TEST(test_terminal)
 		"   cause: direct reclaim 60 %: shrinkers 50 %\n" FACTS_TEXT
 		"├─ direct reclaim                                        6.000 ms  60 %\n"
 		"│  ├─ \033[1;31mshrinkers\033[0m                                          5.000 ms  50 %\n"
-		"│  │  ├─ scan_a[vda]                                     3.000 ms  30 %\n"
-		"│  │  ├─ scan_a[0x2]                                     1.000 ms  10 %\n"
+		"│  │  ├─ scan_a[vda], freed 900 of 1024                  3.000 ms  30 %\n"
+		"│  │  ├─ scan_a[0x2], freed 0 of 20                      1.000 ms  10 %\n"
 		"│  │  └─ 1 other shrinker                                0.000 ms  <1 %\n"
 		"│  └─ reclaim itself                                     1.000 ms  10 %\n"
 		"├─ compaction                                            2.000 ms  20 %\n"
 		"├─ outside reclaim                                       1.500 ms  15 %\n"
 		"└─ memcg reclaim                                         0.500 ms   5 %\n"
 		"   └─ shrinkers                                          0.500 ms   5 %\n"
-		"      └─ scan_c                                          0.500 ms   5 %\n");
+		"      └─ scan_c, freed 0                                 0.500 ms   5 %\n");
 }
 
 /* A fact that is 0 with nothing to see is not shown, nor one that nobody knows. */
@@ -212,6 +221,39 @@ UNIT_TEST(test_off_cpu)
 		  .group = PHASE_DIRECT_RECLAIM,
 		  .state = STATE_BLOCKED,
 		  .ns = 10 },
+		{ .shrinker = 1,
+		  .function = 0x1,
+		  .group = PHASE_DIRECT_RECLAIM,
+		  .part = PART_SHRINKERS,
+		  .state = STATE_SLEPT,
+		  .ns = 150000 },
+		{ .shrinker = 2,
+		  .function = 0x2,
+		  .group = PHASE_DIRECT_RECLAIM,
+		  .part = PART_SHRINKERS,
+		  .state = STATE_SLEPT,
+		  .ns = 50000 },
+	};
+	static const struct stall_slice slept_in[] = {
+		{ .shrinker = 1,
+		  .callback = 0xa,
+		  .group = PHASE_DIRECT_RECLAIM,
+		  .ns = 1200000,
+		  .in = { [STATE_RUNNING] = 550000,
+			  [STATE_WAITED] = 500000,
+			  [STATE_SLEPT] = 150000 } },
+		{ .shrinker = 2,
+		  .callback = 0xb,
+		  .group = PHASE_DIRECT_RECLAIM,
+		  .ns = 200000,
+		  .freed = 3,
+		  .scanned = 3,
+		  .in = { [STATE_RUNNING] = 150000, [STATE_SLEPT] = 50000 } },
+		{ .shrinker = 3,
+		  .callback = 0xc,
+		  .group = PHASE_DIRECT_RECLAIM,
+		  .ns = 100000,
+		  .in = { [STATE_RUNNING] = 100000 } },
 	};
 	static const struct stall_slice runners[] = {
 		{ .name = "nginx", .tid = 812, .ns = 4000000 },
@@ -229,6 +271,8 @@ UNIT_TEST(test_off_cpu)
 	stall.nr_runners = COUNT(runners);
 	stall.no_runner = 300000;
 	stall.off_cpu = true;
+	stall.shrinkers = slept_in;
+	stall.nr_shrinkers = COUNT(slept_in);
 	stall.sleeps = sleeps;
 	stall.nr_sleeps = COUNT(sleeps);
 	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ACTIVE_LIST, STATE_RUNNING, 1000000);
@@ -260,6 +304,15 @@ UNIT_TEST(test_off_cpu)
 		"|  |  |  `- 1 other function                             0.000 ms  <1 %\n"
 		"|  |  `- running                                         0.099 ms   1 %\n"
 		"|  |- shrinkers                                          1.500 ms  15 %\n"
+		"|  |  |- scan_a[vda], freed 0                            1.200 ms  12 %\n"
+		"|  |  |  |- running                                      0.550 ms   6 %\n"
+		"|  |  |  |- \033[1;31mwaiting for a CPU\033[0m                            0.500 ms   5 %\n"
+		"|  |  |  `- asleep                                       0.150 ms   2 %\n"
+		"|  |  |     `- in scan_1                                 0.150 ms   2 %\n"
+		"|  |  |- scan_b, freed 3 of 3                            0.200 ms   2 %\n"
+		"|  |  |  |- running                                      0.150 ms   2 %\n"
+		"|  |  |  `- asleep                                       0.050 ms   1 %\n"
+		"|  |  `- scan_c, freed 0                                 0.100 ms   1 %\n"
 		"|  `- active list                                        1.000 ms  10 %\n"
 		"`- outside reclaim                                       1.000 ms  10 %\n"
 		"   |- \033[1;31mwaiting for a CPU\033[0m                                  0.700 ms   7 %\n"
@@ -267,6 +320,7 @@ UNIT_TEST(test_off_cpu)
 		"   |  `- in scan_2                                       0.200 ms   2 %\n"
 		"   `- running                                            0.100 ms   1 %\n");
 	/* It waited for less than 1 %. */
+	stall.nr_shrinkers = 0;
 	memset(&stall.phases, 0, sizeof(stall.phases));
 	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, 99999);
 	phases_spend(&stall.phases, PHASE_OUTSIDE, PART_ITSELF, STATE_RUNNING, 9900001);

@@ -47,13 +47,13 @@ struct record_fields {
 	uint64_t nr_reclaimed; /* pages */
 	uint64_t memcg_id;     /* inode number of the cgroup; 0 where the event has none */
 	uint32_t gfp;	       /* gfp_flags, gfp_mask: a gfp_t, also where the field is a long */
-	uint32_t nr_scanned;   /* pages, as the next two */
+	uint32_t nr_scanned;   /* pages, as the next two; slab's total_scan: objects to scan */
 	uint32_t nr_dirty;
 	uint32_t nr_writeback;
 	int32_t order;
 	int32_t nid;
 	int32_t priority; /* of reclaim */
-	int32_t status;	  /* compaction's outcome; throttled's reason; slab's retval */
+	int32_t status; /* compaction's outcome; throttled's reason; slab's retval: objects freed */
 };
 
 struct record_superblock {

@@ -10,7 +10,10 @@
 #include "allocfilt/stall/phases.h"
 #include "allocfilt/stall/task_key.h"
 
-/* Time of a shrinker in a stall, of a function that slept in it, or of a task that had its CPU. */
+/*
+ * Time of a shrinker in a stall, of a function that slept in it (in a shrinker, if that is not 0), or of a
+ * task that had its CPU.
+ */
 struct stall_slice {
 	union {
 		struct {
@@ -22,8 +25,11 @@ struct stall_slice {
 	enum phase_group group;
 	int32_t tid; /* of a task, 0 if the CPU was idle; else 0 */
 	uint64_t ns;
-	uint64_t count;	   /* pairs of the shrinker */
-	uint64_t function; /* address, of a function that slept; else 0 */
+	uint64_t count;		   /* pairs of the shrinker */
+	uint64_t scanned;	   /* objects, by the shrinker */
+	uint64_t freed;		   /* of these */
+	uint64_t in[PHASE_STATES]; /* ns: of the shrinker, by state */
+	uint64_t function;	   /* address, of a function that slept; else 0 */
 	enum phase_part part;
 	/* of a function: STATE_BLOCKED or STATE_SLEPT; of a task: STATE_WAITED */
 	enum phase_state state;

@@ -7,7 +7,7 @@
 
 /*
  * The causes of many stalls as one tree, for flame graphs: the callers, the outermost function, the
- * phase, its part, the shrinker. The time of a step contains the time of the steps below it.
+ * phase, its part, the shrinker, the state. The time of a step contains the time of the steps below it.
  */
 
 #define CHAIN_NAME_MAX 160
