@@ -386,7 +386,11 @@ static void json_waits(struct json *json, const struct summary_view *view,
 	json_open(json, "memory_waits", '{');
 	json_wait_sum(json, &all);
 	if (waits->parts)
-		json_number(json, "in_progress", waits->parts);
+		json_number(json, "began_before", waits->parts);
+	if (waits->in_progress) {
+		json_number(json, "in_progress", waits->in_progress);
+		json_number(json, "in_progress_ns", waits->in_progress_ns);
+	}
 	json_open(json, "reasons", '[');
 	for (int role = waits_next(waits, -1); role >= 0; role = waits_next(waits, role)) {
 		json_open(json, NULL, '{');

@@ -877,9 +877,14 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 	} else {
 		line_add(&line, "none%s",
 			 summary_stalls(view->summary, STALLS_WAITING)->latency.count &&
-					 !view->lost && !view->lost_times ?
+					 !view->lost && !view->lost_times && !waits->in_progress ?
 				 ", so these stalls are no shortage of memory" :
 				 "");
+	}
+	if (waits->in_progress) {
+		line_add(&line, "; %" PRIu64 " more had not ended, ", waits->in_progress);
+		line_add_duration(&line, 0, waits->in_progress_ns);
+		line_add(&line, " so far");
 	}
 	line_put(&line, writer);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,26 @@ static int show_stall(void *context, const struct stall *stall)
 	return output_stall(pipeline->output, &named);
 }
 
+/*
+ * Does a wait whose end was not recorded go on? The kernel averages PSI over CPUs, and may add up to two
+ * seconds later: kernel/sched/psi.c. Nobody knows what a task of a capture did then.
+ */
+static bool goes_on(const struct pipeline *pipeline, const struct named_stall *named,
+		    const struct memory_wait *wait)
+{
+	const struct data_source *source = pipeline->source;
+	const struct memory_pressure *before = &source->pressure_before,
+				     *after = &source->pressure_after;
+	uint64_t psi = UINT64_MAX, ns = wait->end - wait->start;
+
+	if (!resolver_pressure(pipeline->resolver, named->task_info->cgroup, &psi) &&
+	    before->known && after->known)
+		psi = (after->some - before->some) * 1000;
+	if (ns > 2 * NS_PER_SECOND && psi < (ns - 2 * NS_PER_SECOND) / (uint64_t)source->cpus.count)
+		return false;
+	return !source->proc || !kill(wait->tid, 0) || errno != ESRCH;
+}
+
 /* A long wait is a stall, or a part of one. */
 static void count_wait(void *context, const struct memory_wait *wait)
 {
@@ -180,10 +201,11 @@ static void count_wait(void *context, const struct memory_wait *wait)
 	named.background = selection_is_background(&named);
 	/* It has no cause, as it has no order. */
 	if (pipeline->options->cause || !selection_has_time(&pipeline->selection, wait->start) ||
-	    !selection_has_stall(&pipeline->selection, &named))
+	    !selection_has_stall(&pipeline->selection, &named) ||
+	    (wait->in_progress && !goes_on(pipeline, &named, wait)))
 		return;
 	summary_wait(pipeline->summary, &named, wait, is_long);
-	if (pipeline->units && !named.background)
+	if (pipeline->units && !named.background && !wait->in_progress)
 		units_wait(pipeline->units, &named, wait, is_long);
 	if (pipeline->interval.summary)
 		summary_wait(pipeline->interval.summary, &named, wait, is_long);

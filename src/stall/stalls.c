@@ -349,6 +349,14 @@ static inline int append_entry(struct stalls *stalls, struct log_task *task, enu
 
 /* ---- windows ---- */
 
+/* Begins inside a window that ended have lost their ends. The edges of a foreign clock are uncertain. */
+static void forget_begins(const struct stalls *stalls, struct log_task *task, uint64_t calltime)
+{
+	task_log_forget_begins(task, calltime);
+	if (task->wait_start > calltime + stalls->walk.edge)
+		task->nr_waits = 0;
+}
+
 /* The function around slow windows has ended, but its record was lost, or is never written. */
 static bool has_orphans(const struct stalls *stalls, const struct log_task *task, uint64_t now)
 {
@@ -386,7 +394,7 @@ static noinline int keep_window(struct stalls *stalls, struct log_task *task,
 static noinline int end_fast_window(struct stalls *stalls, struct log_task *task,
 				    const struct record *record)
 {
-	task_log_forget_begins(task, record->window.calltime);
+	forget_begins(stalls, task, record->window.calltime);
 	if (task_key_in_interrupt(task->key))
 		return 0;
 	return task->nr_waits ? keep_window(stalls, task, record, false) : end_log(stalls, task);
@@ -400,7 +408,7 @@ static noinline int log_window_of_task(struct stalls *stalls, const struct recor
 
 	if (ret)
 		return ret;
-	task_log_forget_begins(task, record->window.calltime);
+	forget_begins(stalls, task, record->window.calltime);
 	/* Interrupts keep one window: a fast one must not replace a slow one. */
 	return slow || !task_key_in_interrupt(task->key) ? keep_window(stalls, task, record, slow) :
 							   0;
@@ -560,6 +568,8 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 	begin = task->open[place];
 	/* Newer begins lost their ends. */
 	task->nr_open = place;
+	if (task->wait_start > begin->ts)
+		task->nr_waits = 0;
 	if (is_doubtful(stalls, begin->ts, begin->cpu, end))
 		return 0;
 	slow = end->ts - begin->ts >= stalls->walk.plan->threshold;
@@ -673,9 +683,7 @@ static int keep_wait(struct stalls *stalls, struct log_task *task, const struct 
 	return 0;
 }
 
-/* @is_part: there is no such record, the run ends */
-static int end_wait(struct stalls *stalls, struct log_task *task, const struct record *end,
-		    bool is_part)
+static int end_wait(struct stalls *stalls, struct log_task *task, const struct record *end)
 {
 	unsigned int place = open_begin(task, stalls->walk.plan->events[end->event].partner, NULL);
 	struct log_entry *begin = place < task->nr_open ? task->open[place] : NULL;
@@ -687,14 +695,14 @@ static int end_wait(struct stalls *stalls, struct log_task *task, const struct r
 		.start = task->wait_start,
 		.end = end->ts,
 		.role = ROLE_WAIT,
-		.is_part = is_part || !has_begun,
+		.is_part = !has_begun,
 	};
 	int ret = 0;
 
 	/* A wait was in progress when the run began if nothing but its end was ever recorded of it. */
 	if (!has_begun && (!stalls->began || stalls->losses || task->dropped_at))
 		return 0;
-	if (task->nr_waits > 1 && !is_part && !doubtful) {
+	if (task->nr_waits > 1 && !doubtful) {
 		task->nr_waits--;
 		return 0;
 	}
@@ -722,17 +730,21 @@ static int end_wait(struct stalls *stalls, struct log_task *task, const struct r
 	return ret ? ret : end_outermost_pair(stalls, task);
 }
 
-static int end_open_wait(struct stalls *stalls, struct log_task *task, uint64_t ts)
+/* A loss since its begin, on any CPU, may have taken its end. */
+static void tell_open_wait(struct stalls *stalls, struct log_task *task, uint64_t ts)
 {
-	const struct record end = {
-		.kind = RECORD_EVENT,
-		.ts = ts,
+	struct memory_wait wait = {
+		.key = task->key,
 		.tid = task->key.id,
-		.cpu = task->wait_cpu,
-		.event = (uint16_t)plan_event_of(stalls->walk.plan, EVENT_WAIT_END),
+		.start = task->wait_start,
+		.end = ts,
+		.in_progress = true,
 	};
 
-	return task->nr_waits ? end_wait(stalls, task, &end, true) : 0;
+	if (!task->nr_waits || stalls->lost_last > task->wait_start)
+		return;
+	wait.role = reason_of(stalls, task, task->wait_caller);
+	stalls->waited(stalls->context, &wait);
 }
 
 /* A window around waits that are over for so long does not come. */
@@ -766,7 +778,7 @@ int stalls_event(struct stalls *stalls, struct record *record, uint64_t *ret_pai
 	decode_fields(stalls->walk.decode, record);
 	if (plan_is_wait(event))
 		return event->side == EVENT_BEGIN ? begin_wait(stalls, task, record) :
-						    end_wait(stalls, task, record, false);
+						    end_wait(stalls, task, record);
 	return event->side == EVENT_BEGIN ? begin_pair(stalls, task, record) :
 					    end_pair(stalls, task, record, ret_pair);
 }
@@ -809,6 +821,8 @@ static int leave_cpu(struct stalls *stalls, const struct record *record, uint16_
 		return 0;
 	if (prev_state & (PREV_DEAD | PREV_ZOMBIE)) {
 		task = task_of_thread(stalls, record->tid);
+		if (task)
+			task->nr_waits = 0;
 		return task && !task->nr_slow ? forget_task(stalls, task) : 0;
 	}
 	return log_switch(stalls, record, cpu, record->tid,
@@ -915,14 +929,16 @@ void stalls_lost(struct stalls *stalls, int cpu, uint64_t from, uint64_t until)
 
 int stalls_time(struct stalls *stalls, uint64_t ts)
 {
-	struct log_task *task;
+	struct log_task *task = task_log_oldest(&stalls->log), *next;
 	int ret = 0;
 
 	if (!stalls->began)
 		stalls->began = ts;
-	while (!ret && (task = task_log_oldest(&stalls->log)) && ts > task->last &&
-	       ts - task->last > STALL_PATIENCE)
-		ret = end_silent(stalls, task);
+	for (; !ret && task && ts > task->last && ts - task->last > STALL_PATIENCE; task = next) {
+		next = task_log_after(task);
+		/* One that waits is expected to be silent. */
+		ret = task->nr_waits ? 0 : end_silent(stalls, task);
+	}
 	return ret ? ret : end_old_waits(stalls, ts);
 }
 
@@ -932,9 +948,8 @@ int stalls_flush(struct stalls *stalls, uint64_t ts)
 	int ret = 0;
 
 	while (!ret && (task = task_log_oldest(&stalls->log))) {
-		ret = end_open_wait(stalls, task, ts);
-		if (!ret)
-			ret = forget_task(stalls, task);
+		tell_open_wait(stalls, task, ts);
+		ret = forget_task(stalls, task);
 	}
 	return ret;
 }

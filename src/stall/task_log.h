@@ -68,7 +68,7 @@ struct log_pair {
 	int16_t nid;		  /* of slab's begin, as struct record_fields */
 	int16_t priority;
 	bool within;	    /* of an end: another begin of the task is still open */
-	bool is_part;	    /* of an end: the wait was in progress when the run began or ended */
+	bool is_part;	    /* of an end: the wait was in progress when the run began */
 	uint64_t payload[]; /* log_entry.size bytes */
 };
 

@@ -263,7 +263,7 @@ void summary_wait(struct summary *summary, const struct named_stall *named,
 	waits_add(&summary->stalls[named->background ? STALLS_BACKGROUND : STALLS_WAITING].waits,
 		  wait, is_long);
 	/* Short waits make no run of kswapd. */
-	if (named->background)
+	if (named->background || wait->in_progress)
 		return;
 	remedies_wait(&summary->stalls[STALLS_WAITING].remedies, wait, is_long);
 	count_wait_of(summary, SUMMARY_TASKS, (uint64_t)wait->tid, named->name, wait, is_long);

@@ -8,6 +8,11 @@ void waits_add(struct waits *waits, const struct memory_wait *wait, bool is_long
 	struct wait_sum *sum = &waits->of[wait->role];
 	uint64_t ns = wait->end - wait->start;
 
+	if (wait->in_progress) {
+		waits->in_progress++;
+		add_ns(&waits->in_progress_ns, ns);
+		return;
+	}
 	if (!sum->count++)
 		sum->since = wait->end;
 	add_ns(&sum->total, ns);

@@ -105,7 +105,8 @@ sub caller_names
 }
 
 # Returns the waits of all tasks, the outermost ones: { task, reason, start and end in ns, ns, first
-# and last (indices of their records), part (in progress when the text begins or ends) }.
+# and last (indices of their records), part (in progress when the text begins), in_progress (when it
+# ends; then it has no last) }.
 sub memory_waits
 {
 	my ($text_file, @records) = @_;
@@ -128,6 +129,7 @@ sub memory_waits
 		$wait->{reason} = ($reads{$task} // '') eq 'swap_in' ? 'swap_in' : 'refault'
 			if $wait->{reason} =~ /^(?:file|page)$/;
 		@$wait{qw(task end ns last part)} = ($task, $end, $end - $wait->{start}, $last, $part);
+		$wait->{in_progress} = 1 if !defined $last;
 		$until{$task} = $end;
 		push @waits, $wait;
 	};
@@ -153,7 +155,7 @@ sub memory_waits
 			$close->($task, $index, $at, 0);
 		}
 	}
-	$close->($_, undef, $to, 1) for sort keys %open;
+	$close->($_, undef, $to, 0) for sort keys %open;
 	return @waits;
 }
 

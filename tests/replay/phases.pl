@@ -92,7 +92,8 @@ my @waits = memory_waits($text_file, @records);
 my (%begins_at, %ends_at);	# index of a record => waits
 my %inside;	# task => where in %pending the wait began that it is in
 my %ended;	# task => ns: end of the last function of depth 0 that is a stall
-$begins_at{$_->{first} // 0}{$_->{task}} = $ends_at{$_->{last} // @records}{$_->{task}} = $_ for @waits;
+$begins_at{$_->{first} // 0}{$_->{task}} = $_ for @waits;
+$ends_at{$_->{last}}{$_->{task}} = $_ for grep { !$_->{in_progress} } @waits;
 
 # Takes what came since the node began: deeper functions, and pairs whose middle lies in it. Its record
 # may be later than its return, and so its start by the text; but it began before the functions inside.
@@ -241,13 +242,12 @@ for my $index (0 .. $#records) {
 		push @{$events{$task}}, { us => $us, name => $event, fields => $fields };
 	}
 }
-for my $wait (values %{$ends_at{scalar @records} // {}}) {
+for my $wait (grep { $goes_on && $_->{in_progress} } @waits) {
 	my $list = $pending{$wait->{task}} //= [];
 
 	# Its inside is not told before it ends, but for windows that are stalls.
 	splice @$list, min($inside{$wait->{task}} // 0, scalar @$list)
-		if $goes_on && ($ended{$wait->{task}} // 0) <= $wait->{start};
-	take_wait($wait) unless $goes_on;
+		if ($ended{$wait->{task}} // 0) <= $wait->{start};
 }
 push @roots, @{$pending{$_}} for keys %pending;
 push @{$alone{$_}}, [$left{$_}{us}, 0] for keys %left;
@@ -837,13 +837,19 @@ sub check_waits {
 		for my $place (places_of($wait->{task})) {
 			my $sums = $own{$place} //= {};
 
+			if ($wait->{in_progress}) {
+				next if $place =~ / /;    # of the run alone
+				$sums->{in_progress}++;
+				$sums->{in_progress_ns} += $wait->{ns};
+				next;
+			}
 			for my $sum ($sums, $sums->{reasons}{$wait->{reason}} //= {}) {
 				$sum->{count}++;
 				$sum->{total_ns} += $wait->{ns};
 				$sum->{long_count} += $long;
 				$sum->{long_ns} += $long ? $wait->{ns} : 0;
 			}
-			$sums->{in_progress} += $wait->{part};
+			$sums->{began_before} += $wait->{part};
 		}
 	}
 	for my $object (@$summary{qw(stalls background)}, map { @{$summary->{$_}} } qw(tasks cgroups)) {
@@ -863,7 +869,8 @@ sub check_waits {
 		for my $reason ('', @reasons) {
 			my ($program, $text) = $reason ? ($said{$reason}, $own->{reasons}{$reason}) : ($said, $own);
 
-			for my $key (qw(count total_ns long_count long_ns), $reason ? () : 'in_progress') {
+			for my $key (qw(count total_ns long_count long_ns), $reason ? () :
+				qw(began_before in_progress in_progress_ns)) {
 				wrong("$place: $reason $key of memory waits: ", $program->{$key} // 0,
 				      ', by the text ', $text->{$key} // 0)
 					if ($program->{$key} // 0) != ($text->{$key} // 0);

@@ -60,11 +60,9 @@ sub is_wait { $_[0]{function} eq ($_[0]{role} // '') }
 sub ends_wait {
 	my ($text, $stall) = @_;
 	my ($us, $side) = $text =~ /^\s*(\d+\.\d{6}) .*\bmemory_wait_(begin|end): / or return 0;
-	my ($start, $end) = map { sprintf '%d.%06d', $_ / 1e9, $_ / 1e3 % 1e6 }
-		$stall->{ts_ns}, $stall->{ts_ns} + $stall->{duration_ns};
+	my $end = $stall->{ts_ns} + $stall->{duration_ns};
 
-	return $side eq 'end' ? $us eq $end :
-		$us eq $start && ($stall->{incomplete_reason} // '') eq 'in_progress';
+	return $side eq 'end' && $us eq sprintf '%d.%06d', $end / 1e9, $end / 1e3 % 1e6;
 }
 
 sub check_trace {

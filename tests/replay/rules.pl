@@ -202,18 +202,17 @@ for my $index (0 .. $#records) {
 	}
 }
 
-my %in_progress;	# indices of begins whose ends the text does not have
 my $exact = -d $text_file =~ s,[^/]*$,per_cpu,r;	# times are of the pages
 for my $wait (memory_waits($text_file, @records)) {
 	my ($first, $last) = @$wait{qw(first last)};
 	my $sure = ($exact || abs($wait->{ns} - $threshold * 1000) > 1000) && !($live && $wait->{part});
 
+	next if $wait->{in_progress};
 	next if $sure ? !slow($wait->{ns}) : $wait->{ns} + 1000 < $threshold * 1000;
 	next if grep { $_->{task} eq $wait->{task} && defined $_->{depth} && slow($_->{ns}) &&
 		       (!$_->{depth} || !defined $first) } @records[$first // 0 .. $last // $#records];
 	($sure ? \%must : \%may)->{$_} = 1 for grep { defined } $first, $last;
 	$group_of{$first} = $last if defined $first && defined $last;
-	$in_progress{$first} = 1 if !defined $last;
 }
 
 # --- what was printed ---
@@ -289,7 +288,6 @@ for my $line (@output) {
 	$index = shift @$indices;
 	$printed{$index} = 1;
 	wrong("not selected: $line") unless $must{$index} || $may{$index};
-	next if $in_progress{$index};
 	if (is_end($records[$index])) {
 		my $task = $records[$index]{task};
 		my $left = $ends_of{$task} //= [];

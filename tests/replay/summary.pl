@@ -264,9 +264,11 @@ if ($waits) {
 	my $ones = $number == 1 ? 'one' : 'ones';
 
 	$why = " ($why)" if $why ne '';
-	my $should = 'waits for memory: ' . (!$waits->{count} ? @stalls && !$lost ? 'none, so these stalls are no shortage of memory' : 'none' :
+	my $should = 'waits for memory: ' . (!$waits->{count} ? @stalls && !$lost && !$waits->{in_progress} ? 'none, so these stalls are no shortage of memory' : 'none' :
 		duration_of($waits->{long_ns}) . ' in these stalls, ' .
 		duration_of(short_ns($waits)) . " in $number shorter $ones$why");
+	$should .= "; $waits->{in_progress} more had not ended, " . duration_of($waits->{in_progress_ns}) . ' so far'
+		if $waits->{in_progress};
 	wrong("not '$should': $line") if $line ne $should;
 }
 

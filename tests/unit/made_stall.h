@@ -319,7 +319,10 @@ static void got_wait(void *context, const struct memory_wait *wait)
 		return;
 	note_separator(", ");
 	note("w%d:%" PRIu64 "-%" PRIu64 "=%s%s", wait->key.id, wait->start, wait->end,
-	     role_names[wait->role], wait->is_part ? "?" : "");
+	     role_names[wait->role],
+	     wait->in_progress ? "..." :
+	     wait->is_part     ? "?" :
+				 "");
 }
 
 static int got_stall(void *context, const struct stall *stall)

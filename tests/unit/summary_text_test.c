@@ -686,7 +686,7 @@ UNIT_TEST_WITH(test_waits_in_json, set_up_with_waits, tear_down)
 {
 	static const char of_a[] =
 		"\"memory_waits\":{\"count\":3,\"total_ns\":5600000,\"long_count\":2,\"long_ns\":5500000,"
-		"\"in_progress\":1,\"reasons\":["
+		"\"began_before\":1,\"reasons\":["
 		"{\"reason\":\"memory_high\",\"count\":1,\"total_ns\":4000000,\"long_count\":1,"
 		"\"long_ns\":4000000},"
 		"{\"reason\":\"refault\",\"count\":1,\"total_ns\":1500000,\"long_count\":1,"
@@ -707,7 +707,7 @@ UNIT_TEST_WITH(test_waits_in_json, set_up_with_waits, tear_down)
 	wait_of(7, "a", ROLE_MEMORY_HIGH, 4000000, true);
 	wait_of(7, "a", ROLE_WAIT, 100000, false);
 	json_shows(",\"memory_waits\":{\"count\":5,\"total_ns\":6600000,\"long_count\":2,"
-		   "\"long_ns\":5500000,\"in_progress\":1,\"reasons\":[");
+		   "\"long_ns\":5500000,\"began_before\":1,\"reasons\":[");
 	text_has(text, "{\"reason\":\"refault\",\"count\":3,\"total_ns\":2500000,\"long_count\":1,"
 		       "\"long_ns\":1500000}");
 	text_has(strstr(text, "\"background\":{"), none);

@@ -45,6 +45,7 @@ static void assert_sum(struct wait_sum sum, uint64_t count, uint64_t total, uint
 TEST(test_sums)
 {
 	const struct memory_wait part = { .end = 5, .role = ROLE_REFAULT, .is_part = true };
+	const struct memory_wait open = { .end = 70, .role = ROLE_REFAULT, .in_progress = true };
 
 	assert_sum(waits_all(&waits), 0, 0, 0, 0);
 	assert_string_equal(order(), "");
@@ -58,6 +59,11 @@ TEST(test_sums)
 	assert_int_equal(waits.of[ROLE_MEMORY_HIGH].since, 3000);
 	assert_sum(waits_all(&waits), 4, 980, 2, 900);
 	assert_int_equal(waits.parts, 0);
+	waits_add(&waits, &open, true);
+	waits_add(&waits, &open, false);
+	assert_sum(waits_all(&waits), 4, 980, 2, 900);
+	assert_int_equal(waits.in_progress, 2);
+	assert_int_equal(waits.in_progress_ns, 140);
 	waits_add(&waits, &part, false);
 	assert_int_equal(waits.parts, 1);
 	assert_int_equal(waits.of[ROLE_REFAULT].count, 4);

@@ -61,7 +61,7 @@ struct stall_counts {
 enum stall_lack {
 	LACKS_NOTHING,
 	LACKS_SWITCH,  /* of its task, see STATE_OFF */
-	LACKS_PART,    /* the memory wait was in progress when the run began or ended */
+	LACKS_PART,    /* the memory wait was in progress when the run began */
 	LACKS_DROPPED, /* records, or names, at a limit of ours */
 	LACKS_LOST,    /* records that the kernel lost */
 	STALL_LACKS,
@@ -114,14 +114,19 @@ struct stall {
 	char nodes[STALL_NODES_MAX]; /* nodes that reclaim took pages from, "" for none: "0,2-3" */
 };
 
-/* A memory wait that ended, whatever its time: psi_memstall_enter() to psi_memstall_leave(). */
+/*
+ * A memory wait that ended, whatever its time: psi_memstall_enter() to psi_memstall_leave(). Or, at the end
+ * of the run, one whose end was not recorded, although nothing was lost and no record of its task tells that
+ * it is over: no stall is made of that, and its time is no more than a bound.
+ */
 struct memory_wait {
 	struct task_key key;
 	int tid;
 	uint64_t start; /* ns, trace clock */
 	uint64_t end;
-	int role;     /* enum role: the reason */
-	bool is_part; /* it was in progress when the run began or ended */
+	int role;	  /* enum role: the reason */
+	bool is_part;	  /* it was in progress when the run began */
+	bool in_progress; /* when the run ended, which is its end here */
 };
 
 /* A slow window of a stall, or a slow pair; starts with all zeros. */

@@ -42,7 +42,7 @@ struct stalls;
 /* Receives stalls in the order in which they end, whose pointers are valid during the call. */
 typedef int (*stall_ended)(void *context, const struct stall *stall); /* 0, or -errno to stop */
 
-/* Receives each memory wait when it ends. */
+/* Receives each memory wait when it ends, and those that are in progress at the end of the run. */
 typedef void (*wait_ended)(void *context, const struct memory_wait *wait);
 
 /**
@@ -96,7 +96,7 @@ void stalls_sched_stop(struct stalls *stalls);
  */
 int stalls_time(struct stalls *stalls, uint64_t ts);
 
-/** stalls_flush - at the end of the data, @ts, end all waits and stalls; as stalls_time() */
+/** stalls_flush - at the end of the data, @ts, tell waits in progress, end all stalls; as stalls_time() */
 int stalls_flush(struct stalls *stalls, uint64_t ts);
 
 /** stalls_limited - stalls that lack records or names because of a limit, or are left out for it */

@@ -99,7 +99,7 @@ void summary_shrinker(struct summary *summary, uint64_t callback, int superblock
 void summary_stall(struct summary *summary, const struct named_stall *named);
 
 /**
- * summary_wait - count a memory wait
+ * summary_wait - count a memory wait; one in progress for the run alone, of no task or cgroup
  * @named: the task; of its stall the key alone
  * @is_long: it reaches the threshold, and its time is in a stall
  */

@@ -19,7 +19,9 @@ struct wait_sum {
 
 struct waits {
 	struct wait_sum of[ROLE_COUNT]; /* by reason */
-	uint64_t parts; /* waits that were in progress when the run began or ended */
+	uint64_t parts;	      /* of these those that were in progress when the run began */
+	uint64_t in_progress; /* and not among these: when it ended, as their ends did not come */
+	uint64_t in_progress_ns; /* since their begins */
 };
 
 /** waits_add - count a wait; @is_long: it reaches the threshold */
