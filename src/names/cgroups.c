@@ -31,8 +31,8 @@ struct cgroup {
 };
 
 struct cgroups {
-	int mount;	     /* descriptor of the root of cgroup2; -1: none */
-	size_t mount_length; /* of its path */
+	int mount;		/* descriptor of the root of cgroup2; -1: none */
+	char mounted[PATH_MAX]; /* its path */
 	uint64_t missed;
 	size_t size;
 	uint64_t before; /* of a cgroup that is not in the table; 0: those of the start are in it */
@@ -42,22 +42,25 @@ struct cgroups {
 	struct cgroup table[];
 };
 
-/* Finds the first mount point of cgroup2; false if there is none. */
-static bool find_cgroup2(const char *mounts, char mount[PATH_MAX])
+/* Opens the first mount point of cgroup2 in the mounts of a process; -1: there is none. */
+static int open_cgroup2(const char *process, char mounted[PATH_MAX])
 {
-	FILE *stream = setmntent(mounts, "re");
+	char path[2 * PATH_MAX], text[2 * PATH_MAX];
 	struct mntent entry;
-	char text[2 * PATH_MAX];
 	bool found = false;
+	FILE *stream;
 
+	snprintf(path, sizeof(path), "%s/mounts", process);
+	stream = setmntent(path, "re");
 	if (!stream)
-		return false;
+		return -1;
 	while (!found && getmntent_r(stream, &entry, text, sizeof(text))) {
 		found = !strcmp(entry.mnt_type, "cgroup2");
-		snprintf(mount, PATH_MAX, "%s", entry.mnt_dir);
+		snprintf(mounted, PATH_MAX, "%s", entry.mnt_dir);
 	}
 	endmntent(stream);
-	return found;
+	snprintf(path, sizeof(path), "%s/root%s", process, mounted);
+	return found ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 }
 
 static struct cgroup *add_cgroup(struct cgroups *cgroups, uint64_t id, const char *path)
@@ -117,12 +120,11 @@ static size_t read_saved_cgroups(struct cgroups *cgroups, int saved)
 	return count;
 }
 
-struct cgroups *cgroups_new(const char *mounts, int saved, size_t size)
+struct cgroups *cgroups_new(const char *process, int saved, size_t size)
 {
 	struct cgroups *cgroups;
-	char mount[PATH_MAX];
 
-	if (!mounts)
+	if (!process)
 		size = read_saved_cgroups(NULL, saved) + 1;
 	cgroups = calloc(1, sizeof(*cgroups) + size * sizeof(cgroups->table[0]));
 	if (!cgroups ||
@@ -133,11 +135,7 @@ struct cgroups *cgroups_new(const char *mounts, int saved, size_t size)
 	cgroups->size = size;
 	cgroups->before = UNKNOWN;
 	read_saved_cgroups(cgroups, saved);
-	cgroups->mount = -1;
-	if (mounts && find_cgroup2(mounts, mount)) {
-		cgroups->mount = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		cgroups->mount_length = strlen(mount);
-	}
+	cgroups->mount = process ? open_cgroup2(process, cgroups->mounted) : -1;
 	return cgroups;
 }
 
@@ -157,6 +155,7 @@ static bool read_live(const struct cgroups *cgroups, uint64_t id, char path[PATH
 		struct file_handle handle;
 		char room[sizeof(struct file_handle) + sizeof(uint64_t)];
 	} file = { .handle = { .handle_bytes = sizeof(uint64_t), .handle_type = HANDLE_KERNFS } };
+	size_t mounted = strlen(cgroups->mounted);
 	char link[64];
 	ssize_t length;
 	int fd;
@@ -168,10 +167,12 @@ static bool read_live(const struct cgroups *cgroups, uint64_t id, char path[PATH
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	length = readlink(link, path, PATH_MAX - 1);
 	close(fd);
-	if (length < (ssize_t)cgroups->mount_length)
+	if (length < 0)
 		return false;
 	path[length] = '\0';
-	memmove(path, path + cgroups->mount_length, (size_t)length + 1 - cgroups->mount_length);
+	/* A cgroup outside of what is mounted has its path from the root of the hierarchy. */
+	if (!strncmp(path, cgroups->mounted, mounted))
+		memmove(path, path + mounted, (size_t)length + 1 - mounted);
 	return true;
 }
 

@@ -99,8 +99,7 @@ static bool make_tables(struct resolver *resolver, const struct plan *plan,
 	resolver->symbols = symbols_new(source_open(source, "kallsyms"), modules);
 	/* A task takes 360 bytes: all of them a sixth of what records may take. */
 	resolver->tasks = task_cache_new(source, options->limit_memory / 2048);
-	resolver->cgroups =
-		cgroups_new(source->proc ? "/proc/self/mounts" : NULL, saved, CGROUPS_MAX);
+	resolver->cgroups = cgroups_new(source->cgroups, saved, CGROUPS_MAX);
 	file_close(saved);
 	resolver->shrinkers = shrinker_names_new(source_open(source, "mountinfo"), resolver);
 	if (options->stack)

@@ -130,7 +130,7 @@ int recorder_new(struct recorder **ret_recorder, const struct options *options,
 	recorder->date = time(NULL);
 	/* A name is needed for some time after its task has exited. */
 	recorder->tasks = task_cache_new(source, options->limit_memory / 512);
-	recorder->cgroups = cgroups_new("/proc/self/mounts", -1, CGROUPS_MAX);
+	recorder->cgroups = cgroups_new(source->cgroups, -1, CGROUPS_MAX);
 	recorder->losses = losses_new(&source->cpus);
 	recorder->before = calloc(source->cpus.count, sizeof(*recorder->before));
 	if (recorder->tasks && recorder->cgroups && recorder->losses && recorder->before)

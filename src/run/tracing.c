@@ -50,6 +50,7 @@ static int describe_source(struct tracing *tracing)
 	tracing->source = (struct data_source){
 		.dir = kernel->dir,
 		.proc = "/proc",
+		.cgroups = kernel_enter_cgroups(),
 		/* A recording knows its tasks from saved_cmdlines alone. */
 		.no_saved_names = !options->function_graph && !options->write,
 		.host = kernel->system.nodename,

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "allocfilt/base/file.h"
+#include "allocfilt/base/log.h"
 #include "allocfilt/base/string_list.h"
 #include "allocfilt/tracing/kernel.h"
 #include "tracing/kernel_look.h"
@@ -24,7 +26,9 @@
  */
 #define FUNCTIONS_APART 4096 /* lines */
 
-#define FIRST_PID_NAMESPACE 0xEFFFFFFC /* PROC_PID_INIT_INO of include/linux/proc_ns.h */
+/* PROC_PID_INIT_INO and PROC_CGROUP_INIT_INO of include/linux/proc_ns.h */
+#define FIRST_PID_NAMESPACE    0xEFFFFFFC
+#define FIRST_CGROUP_NAMESPACE 0xEFFFFFFB
 
 /* tracefs_file_exists() wants an instance, not a directory. */
 static bool has_file(const char *dir, const char *name)
@@ -91,6 +95,34 @@ int kernel_check_pid_namespace(struct failure *failure)
 			   "this container has a PID namespace of its own, where numbers of tasks "
 			   "are not those that the kernel records: run it on the host, or the "
 			   "container with --pid=host");
+}
+
+const char *kernel_enter_cgroups(void)
+{
+	static const char *process; /* NULL: not called yet */
+	struct stat st;
+	int fd;
+
+	if (process)
+		return process;
+	process = "/proc/self";
+	if (stat("/proc/self/ns/cgroup", &st) || st.st_ino == FIRST_CGROUP_NAMESPACE)
+		return process;
+	fd = open("/proc/1/ns/cgroup", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setns(fd, CLONE_NEWCGROUP)) {
+		log_warning(
+			"this container has a cgroup namespace of its own, and the host's cannot "
+			"be entered: %m: paths of cgroups outside of it begin with /.. and their "
+			"memory pressure is not known; run it on the host, or the container with "
+			"--cgroupns=host");
+	} else {
+		process = "/proc/1";
+		log_notice(
+			"this container has a cgroup namespace of its own: cgroups have the paths "
+			"of the host");
+	}
+	file_close(fd);
+	return process;
 }
 
 int kernel_is_source(const char *dir, struct failure *failure)

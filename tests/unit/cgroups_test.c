@@ -46,7 +46,9 @@ static struct cgroups *open_tree(size_t size)
 
 	snprintf(mounts, sizeof(mounts), "cgroup2 %s cgroup2 rw 0 0\n", test_path("tree"));
 	put_text("mounts", mounts);
-	return cgroups_new(test_path("mounts"), -1, size);
+	if (symlink("/", test_path("root")))
+		assert_int_equal(errno, EEXIST);
+	return cgroups_new(test_directory, -1, size);
 }
 
 static void put_pressure(const char *cgroup, unsigned int us)

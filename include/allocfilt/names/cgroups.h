@@ -20,7 +20,7 @@ struct cgroups;
 
 /**
  * cgroups_new
- * @mounts: "/proc/self/mounts" for a live run, NULL for a capture
+ * @process: whose mounts have the cgroups of a live run, as "/proc/self"; NULL for a capture
  * @saved: a capture's file cgroups, which stays open, or -1
  * @size: limit of paths in a live run, at least 1; the least recently used one is evicted. A capture
  *	is read as a whole, up to 65536 cgroups.

@@ -37,6 +37,7 @@ struct data_source {
 	struct page_layout layout;
 	struct cpu_list cpus;
 	bool local_clock; /* false: another clock, so a window's edges follow from the time of its record */
+	const char *cgroups;   /* see cgroups_new() */
 	pid_t own;	       /* the process that traced, which is not shown; 0: not known */
 	pid_t command;	       /* COMMAND: only it and its children are shown; 0: none */
 	const pid_t *recorded; /* processes that the kernel was to record; 0 ends; NULL: all */

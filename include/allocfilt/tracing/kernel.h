@@ -40,6 +40,14 @@ bool kernel_on_tracefs(const char *dir);
 int kernel_check_pid_namespace(struct failure *failure);
 
 /**
+ * kernel_enter_cgroups - enter the machine's cgroup namespace, where /proc has whole paths of cgroups
+ *
+ * Returns a process, as "/proc/1", whose mounts have its cgroups: see cgroups_new(). Logs where we were
+ * in another namespace, and stays there without the right to leave it.
+ */
+const char *kernel_enter_cgroups(void);
+
+/**
  * kernel_is_source - is the directory of -s that of a running kernel's tracing, or a capture?
  *
  * Returns 1, 0 for a capture: it is not on tracefs (statfs), or -errno with @failure (status 2): it does
