@@ -40,14 +40,15 @@ static bool has_file(const char *dir, const char *name)
 }
 
 /*
- * Sets the failure that access to @what was denied: it advises to run as root, or names what denies
- * it even to root.
+ * Sets the failure that @what cannot be opened: it advises to run as root, or names what denies it even to
+ * root. A kernel that was locked down when it booted has no files of tracing (trace.c:
+ * tracing_init_dentry()).
  */
-static int permission_denied(struct failure *failure, const char *what, int error)
+static int cannot_open(struct failure *failure, const char *what, int error)
 {
 	char *text, *mode = NULL;
 
-	if (error == EPERM && !file_read(NULL, "/sys/kernel/security/lockdown", &text, NULL)) {
+	if (error != EACCES && !file_read(NULL, "/sys/kernel/security/lockdown", &text, NULL)) {
 		/* "none [integrity] confidentiality" */
 		mode = setting_parse(SETTING_WORD, text);
 		free(text);
@@ -62,7 +63,8 @@ static int permission_denied(struct failure *failure, const char *what, int erro
 			    "or kernel lockdown, see kernel_lockdown(7)",
 			    what);
 	else
-		failure_set(failure, EXIT_STATUS_NO_TRACEFS, error, "%s: %m: run as root", what);
+		failure_set(failure, EXIT_STATUS_NO_TRACEFS, error, "%s: %m%s", what,
+			    error == EPERM || error == EACCES ? ": run as root" : "");
 	free(mode);
 	return -error;
 }
@@ -134,7 +136,7 @@ int kernel_is_source(const char *dir, struct failure *failure)
 				   dir);
 	if (access(dir, R_OK | X_OK) < 0) {
 		if (kernel_on_tracefs(dir))
-			return permission_denied(failure, dir, errno);
+			return cannot_open(failure, dir, errno);
 		return failure_set(failure, EXIT_STATUS_USAGE, errno, "-s %s: %m", dir);
 	}
 	if (!kernel_on_tracefs(dir))
@@ -276,7 +278,7 @@ static int functions_failed(const struct kernel *kernel, int error, struct failu
 
 	snprintf(path, sizeof(path), "%s/available_filter_functions", kernel->dir);
 	if (error == -EPERM || error == -EACCES)
-		return permission_denied(failure, path, -error);
+		return cannot_open(failure, path, -error);
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, -error, "%s: %m", path);
 }
 
@@ -314,6 +316,7 @@ static int read_kernel(struct kernel *kernel, const char *dir, const struct plan
 		       bool whole, struct failure *failure)
 {
 	struct tracefs_instance *top;
+	char path[PATH_MAX];
 	int ret;
 
 	/* The undo file must have the whole path. */
@@ -328,11 +331,9 @@ static int read_kernel(struct kernel *kernel, const char *dir, const struct plan
 	uname(&kernel->system);
 	top = tracefs_instance_alloc(kernel->dir, NULL);
 	ret = top ? read_tracers(kernel, top) : -errno;
-	if (ret == -EPERM || ret == -EACCES)
-		permission_denied(failure, kernel->dir, -ret);
-	else if (ret)
-		failure_set(failure, EXIT_STATUS_NO_TRACEFS, -ret, "%s/available_tracers: %m",
-			    kernel->dir);
+	snprintf(path, sizeof(path), "%s/available_tracers", kernel->dir);
+	if (ret)
+		cannot_open(failure, path, -ret);
 	if (!ret) {
 		kernel->function_enabled = kernel_functions_enabled();
 		if (!request || request->leave_out != PLAN_ALL_ROLES)
