@@ -202,6 +202,7 @@ static int session_begin(struct session *session, struct failure *failure)
 				   request->kernel->dir);
 	session->settings.note = undo_note;
 	session->settings.context = session->undo;
+	session->settings.noted_in = request->run_dir;
 	if (session->graph)
 		ret = others_check_global(&session->settings, request->force, failure);
 	if (ret)

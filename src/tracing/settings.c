@@ -216,7 +216,8 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 	if (ret) {
 		setting->done = true;
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
-				   "the undo file cannot be written, so nothing is changed: %m");
+				   "%s/undo cannot be written, so nothing is changed: %m",
+				   settings->noted_in);
 	}
 	/*
 	 * Memory may come back later. An instance is not waited for, as there is still the top

@@ -41,6 +41,7 @@ struct settings {
 	/* called before each change, with the table as it has to be known by then; 0 or -errno */
 	int (*note)(void *context, const struct settings *settings);
 	void *context;
+	const char *noted_in; /* its directory, for messages */
 };
 
 /**

@@ -226,10 +226,13 @@ int undo_note(void *context, const struct settings *settings)
 
 int undo_remove(struct undo *undo, struct failure *failure)
 {
-	if (!unlinkat(undo->dir_fd, "undo", 0) || errno == ENOENT)
+	int error = unlinkat(undo->dir_fd, "undo", 0) ? errno : 0;
+
+	/* A file system that is read-only says so, also where there is no file. */
+	if (!error || faccessat(undo->dir_fd, "undo", F_OK, AT_SYMLINK_NOFOLLOW))
 		return 0;
-	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno,
-			   "all is put back, but the undo file cannot be removed: %m");
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, error,
+			   "all is put back, but %s/undo cannot be removed: %m", undo->dir);
 }
 
 /* Parses the fields of a line into @buffer, which is as long as the line; returns how many. */
