@@ -100,8 +100,12 @@ int others_check_global(struct settings *settings, bool force, struct failure *f
 	return ret;
 }
 
-/* libtracefs 1.6 has no tracefs_instance_get_stat(). */
-static uint64_t buffer_entries(const struct settings *settings)
+/*
+ * Counts what the buffer holds, or clears it. @ret_cpu: the last CPU of which it holds some. The file trace
+ * clears what online CPUs have (kernel/trace/trace.c: tracing_open()), and so does a change of the clock.
+ * libtracefs 1.6 has no tracefs_instance_get_stat().
+ */
+static uint64_t buffer_entries(const struct settings *settings, bool clear, int *ret_cpu)
 {
 	int *cpus = NULL;
 	int count = cpu_directories(tracefs_instance_get_trace_dir(settings->top), &cpus);
@@ -109,13 +113,19 @@ static uint64_t buffer_entries(const struct settings *settings)
 
 	for (int i = 0; i < count; i++) {
 		char path[64], *stats, *entries;
+		uint64_t held;
 
 		snprintf(path, sizeof(path), "per_cpu/cpu%d/stats", cpus[i]);
 		stats = tracefs_instance_file_read(settings->top, path, NULL);
 		entries = stats ? strstr(stats, "entries: ") : NULL;
-		if (entries)
-			sum += strtoull(entries + strlen("entries: "), NULL, 10);
+		held = entries ? strtoull(entries + strlen("entries: "), NULL, 10) : 0;
 		free(stats);
+		sum += held;
+		if (held)
+			*ret_cpu = cpus[i];
+		snprintf(path, sizeof(path), "per_cpu/cpu%d/trace", cpus[i]);
+		if (held && clear)
+			tracefs_instance_file_clear(settings->top, path);
 	}
 	free(cpus);
 	return sum;
@@ -158,6 +168,7 @@ int others_check_top_level(struct settings *settings, bool pids, bool force,
 	int ret = expect_default(settings, SETTING_TRACER, "current_tracer", "nop", force, failure);
 	char counted[TEXT_COUNTED_MAX];
 	uint64_t entries;
+	int cpu = 0;
 
 	if (!ret)
 		ret = expect_default(settings, SETTING_EVENTS, "set_event", "", force, failure);
@@ -168,15 +179,16 @@ int others_check_top_level(struct settings *settings, bool pids, bool force,
 				   "tracing is in use by somebody else: events in set_event have "
 				   "histograms, which would not count other tasks than those of -p "
 				   "or COMMAND meanwhile (--force)");
-	entries = buffer_entries(settings);
+	entries = buffer_entries(settings, force, &cpu);
 	if (entries && force)
 		log_warning("the top-level buffer held %s, now lost",
 			    text_counted(counted, entries, "entr{ies|y}"));
 	else if (entries)
 		return failure_set(failure, EXIT_STATUS_IN_USE, EBUSY,
 				   "tracing is in use by somebody else: the top-level buffer holds "
-				   "%s, which would be lost (echo > trace clears it; --force)",
-				   text_counted(counted, entries, "entr{ies|y}"));
+				   "%s, which would be lost (echo > trace clears it, or "
+				   "> per_cpu/cpu%d/trace where that CPU is offline; --force)",
+				   text_counted(counted, entries, "entr{ies|y}"), cpu);
 	else if (!force && has_snapshot(settings))
 		return failure_set(failure, EXIT_STATUS_IN_USE, EBUSY,
 				   "tracing is in use by somebody else: a snapshot is taken, which "

@@ -816,7 +816,9 @@ ALONE(test_in_use)
 		{ "instances/other/current_tracer", "wakeup\n", "instances/other/current_tracer" },
 		{ "current_tracer", "function\n", "current_tracer", true },
 		{ "set_event", "sched:sched_switch\n", "set_event", true },
-		{ "per_cpu/cpu1/stats", "entries: 7\noverrun: 0\n", "7 entries", true },
+		{ "per_cpu/cpu1/stats", "entries: 7\noverrun: 0\n",
+		  "7 entries, which would be lost (echo > trace clears it, or > per_cpu/cpu1/trace",
+		  true },
 		{ "snapshot", "# tracer: nop\n#\n# * Snapshot is allocated *\n", "snapshot", true },
 	};
 
