@@ -276,6 +276,23 @@ function losses() {
 		el("p.soft", "No records were lost, and all stalls are complete.");
 }
 
+function kills() {
+	const limit = (row) => !row.limit ? "not known" : row.limit === "/" ? "none" : row.limit;
+	const path = (text) => text.startsWith("/") ? unit_name(text) : text;
+	const pressure = summary.pressure || { before: {}, after: {} };
+	const counted = (pressure.after.oom_kills || 0) - (pressure.before.oom_kills || 0);
+	const recorded = sum(summary.oom_kills, (row) => row.count);
+
+	return recorded || counted > 0 ? el("section#kills", el("h2", "OOM kills"),
+		counted > recorded ? el("p", `${number(counted)} by the kernel's count, ${number(recorded)} recorded.`) : null,
+		table("victims", "Tasks that the OOM killer took", [
+			text_column("task", (row) => row.name, (row) => name(row.name)),
+			text_column("unit", (row) => row.cgroup || "not known", (row) => path(row.cgroup || "not known")),
+			text_column("at the limit of", limit, (row) => path(limit(row))),
+			count_column("tasks"), { head: "the last", of: (row) => row.tid, show: (row) => String(row.tid) },
+		], summary.oom_kills)) : null;
+}
+
 function remedies() {
 	const item = (one) => el("li",
 		el("p", el("b", one.finding), ` (${duration(one.total_ns)}, ${percent(one.total_ns, stalls.total_ns)})`),
@@ -743,7 +760,7 @@ function run_section() {
 /* ---- the page ---- */
 
 const page = document.getElementById("page");
-const sections = [remedies(), when(), why_section(), who_section(), longest_section(), run_section()].filter(Boolean);
+const sections = [kills(), remedies(), when(), why_section(), who_section(), longest_section(), run_section()].filter(Boolean);
 const since = summary.ts_ns - summary.duration_ns;
 const period = summary.duration_ns ? [summary.time ? "" : "trace clock ", day(since), clock(since, 0),
 	" to ", clock(summary.ts_ns, 0), summary.time ? " UTC" : ""].join("") : null;

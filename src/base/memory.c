@@ -94,9 +94,32 @@ static bool parse_kind(const char *text, const char *kind, unsigned int *avg10, 
 	return true;
 }
 
+static bool parse_oom_kills(const char *text, uint64_t *count)
+{
+	const char *found = strstr(text, "oom_kill ");
+
+	return found && sscanf(found, "oom_kill %" SCNu64, count) == 1;
+}
+
+bool memory_oom_kills(int proc, uint64_t *count)
+{
+	static char text[16384];
+	int fd = openat(proc, proc < 0 ? "/proc/vmstat" : "vmstat", O_RDONLY | O_CLOEXEC);
+	size_t used = 0;
+	ssize_t length = 0;
+
+	/* A read gives a page at most. */
+	while (fd >= 0 && (length = read(fd, text + used, sizeof(text) - 1 - used)) > 0)
+		used += (size_t)length;
+	file_close(fd);
+	text[used] = '\0';
+	return parse_oom_kills(text, count);
+}
+
 void memory_pressure_parse(const char *text, struct memory_pressure *pressure)
 {
 	*pressure = (struct memory_pressure){ .known = false };
+	parse_oom_kills(text, &pressure->oom_kills);
 	pressure->known = parse_kind(text, "some", &pressure->some_avg10, &pressure->some) &&
 			  parse_kind(text, "full", &pressure->full_avg10, &pressure->full);
 }

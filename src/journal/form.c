@@ -249,6 +249,7 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 	bool minutes = seconds >= 120;
 	char total[TEXT_DURATION_MAX], max[TEXT_DURATION_MAX], counted[TEXT_COUNTED_MAX];
 	struct wait_sum waits = waits_all(&unit->waits);
+	uint64_t kills = unit->waits.of[ROLE_OOM_KILLER].count;
 	uint64_t nr_short = waits.count - waits.long_count;
 	int reason = nr_short ? waits_next(&unit->waits, -1) : -1;
 	uint64_t explained;
@@ -281,6 +282,8 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 		journal_entry_number(entry, "ALLOCFILT_WAITS", waits.count);
 		journal_entry_number(entry, "ALLOCFILT_WAITS_USEC", waits.total / 1000);
 	}
+	if (kills)
+		line_add(&line, "; the OOM killer took %" PRIu64 " of its tasks", kills);
 	if (remedy)
 		line_add(&line, ". %s %s", remedy->finding, remedy->change);
 	put_remedy(entry, remedy ? remedy : &remedy_none);
@@ -292,6 +295,7 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 	journal_entry_number(entry, "ALLOCFILT_STALLS", unit->count);
 	journal_entry_number(entry, "ALLOCFILT_TOTAL_USEC", unit->total / 1000);
 	journal_entry_number(entry, "ALLOCFILT_WORST_USEC", unit->max / 1000);
+	journal_entry_number(entry, "ALLOCFILT_OOM_KILLS", kills);
 	journal_entry_number(entry, "ALLOCFILT_PERIOD_USEC", period / 1000);
 	send_entry(journal, entry);
 }
@@ -305,9 +309,10 @@ static void send_units(struct journal *journal, const struct summary_view *view)
 	/* The run may have ended before the first tick. */
 	if (period < NS_PER_SECOND)
 		period = NS_PER_SECOND;
-	/* Short waits alone are worth an entry when they take as long as a stall. */
-	for (size_t i = 0; i < view->top && (unit = units_period(view->units, i)); i++)
-		if (unit->count || unit->ranked.total >= view->report)
+	/* Short waits alone are worth an entry when they take as long as a stall; each OOM kill is. */
+	for (size_t i = 0; (unit = units_period(view->units, i)); i++)
+		if (unit->waits.of[ROLE_OOM_KILLER].count ||
+		    (i < view->top && (unit->count || unit->ranked.total >= view->report)))
 			send_unit(journal, unit, period);
 	units_end_period(view->units);
 	journal->period_since = journal->now;

@@ -201,6 +201,8 @@ void resolver_learn(struct resolver *resolver, enum event_id id, const struct re
 	if (id == EVENT_FORK)
 		task_cache_suppose(tasks, record->child, record->ts, "parent",
 				   task_cache_info(tasks, record->tid, record->ts)->cgroup);
+	else if (id == EVENT_OOM_VICTIM)
+		task_cache_see_victims(tasks, record->ts);
 	else if (record->fields.memcg_id)
 		task_cache_suppose(tasks, record->tid, record->ts, "reclaim",
 				   resolver_memcg(resolver, record->fields.memcg_id));

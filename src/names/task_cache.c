@@ -188,6 +188,8 @@ static noinline void read_info(struct task_cache *cache, struct task *task, uint
 		if (!*info.cgroup && info.pid != info.tid)
 			read_cgroup(cache, info.pid, flags & PF_EXITING, &info);
 	}
+	info.limit =
+		strcmp(info.cgroup, info_of(cache, task)->cgroup) ? 0 : info_of(cache, task)->limit;
 	info.ended = !*info.cgroup && (flags & PF_EXITING || has_ended(cache, info.tid));
 	task->waits |= info.ended;
 	cache->waits |= info.ended;
@@ -323,41 +325,43 @@ static void read_name(const struct task_cache *cache, struct task *task, uint64_
 	task->doubtful = false;
 }
 
-/* /proc/vmstat counts the OOM killer's victims, and is much shorter than the log. */
+/* The kernel's count is much shorter than its log. */
 static bool has_new_victims(struct task_cache *cache)
 {
-	static char text[16384];
-	int fd = openat(cache->proc, "vmstat", O_RDONLY | O_CLOEXEC);
 	uint64_t before = cache->victims;
-	size_t used = 0;
-	ssize_t length = 0;
-	const char *count;
 
-	/* A read gives a page at most. */
-	while (fd >= 0 && (length = read(fd, text + used, sizeof(text) - 1 - used)) > 0)
-		used += (size_t)length;
-	file_close(fd);
-	text[used] = '\0';
-	count = strstr(text, "\noom_kill ");
-	if (count)
-		cache->victims = strtoull(count + strlen("\noom_kill "), NULL, 10);
-	return !count || cache->victims != before;
+	return !memory_oom_kills(cache->proc, &cache->victims) || cache->victims != before;
+}
+
+/* The limit is that of the cgroup itself or of one around it; else the line says "global_oom". */
+static uint16_t limit_of(const char *line, const char *end, const char *cgroup)
+{
+	const char *limit = strstr(line, ",oom_memcg=");
+	size_t bytes = limit && limit < end ? (size_t)(end - limit) - strlen(",oom_memcg=") : 0;
+
+	if (!bytes)
+		return 1;
+	return strlen(cgroup) < TASK_CGROUP_MAX &&
+			       !strncmp(cgroup, limit + strlen(",oom_memcg="), bytes) &&
+			       strchr("/", cgroup[bytes]) ?
+		       (uint16_t)bytes :
+		       0;
 }
 
 /*
  * The kernel's log has the cgroups of the OOM killer's victims, which may be gone by now, or have records
- * that are still to be read: "…,task_memcg=PATH,task=NAME,pid=PID,uid=UID" (mm/oom_kill.c:
+ * that are still to be read: "…,oom_memcg=PATH,task_memcg=PATH,task=NAME,pid=PID,uid=UID" (mm/oom_kill.c:
  * dump_oom_summary()). Names and paths may have any of these in them. The times of the lines tell new
  * ones. Without a table it only notes how far the log goes.
  */
-static void read_victims(struct task_cache *cache, uint64_t ts)
+void task_cache_see_victims(struct task_cache *cache, uint64_t ts)
 {
 	static const char before[] = ",task_memcg=";
 	static char text[LOG_TAIL];
 	int length, tid;
 	char *line, *rest = text;
 
-	if (!has_new_victims(cache) && cache->tasks)
+	if (cache->proc < 0 || (!has_new_victims(cache) && cache->tasks))
 		return;
 	length = klogctl(LOG_READ, text, sizeof(text) - 1);
 	text[length > 0 ? length : 0] = '\0';
@@ -388,6 +392,7 @@ static void read_victims(struct task_cache *cache, uint64_t ts)
 		info.ended = false;
 		info.source = NULL;
 		set_cgroup(&info, path + strlen(before));
+		info.limit = limit_of(line, path, path + strlen(before));
 		set_info(cache, task, &info);
 	}
 }
@@ -397,7 +402,7 @@ static void read_waiting_names(struct task_cache *cache, uint64_t ts)
 	struct saved_names saved;
 	struct hash_link *link;
 
-	read_victims(cache, ts);
+	task_cache_see_victims(cache, ts);
 	saved_names_start(cache, &saved);
 	while (saved_names_next(&saved)) {
 		struct task *task = find_task(cache, saved.tid);
@@ -468,7 +473,7 @@ void task_cache_see_saved(struct task_cache *cache, uint64_t ts)
 {
 	struct saved_names saved;
 
-	read_victims(cache, ts);
+	task_cache_see_victims(cache, ts);
 	saved_names_start(cache, &saved);
 	while (saved_names_next(&saved)) {
 		struct task *task = find_or_insert(cache, saved.tid);
@@ -559,6 +564,8 @@ static void parse_info(struct task_cache *cache, const char *line)
 	    !text_parse_field(&line, info.cgroup, sizeof(info.cgroup)))
 		return;
 	info.kernel_thread = !strcmp(number, "k");
+	if (text_parse_field(&line, number, sizeof(number)))
+		info.limit = (uint16_t)strnlen(info.cgroup, (size_t)strtoul(number, NULL, 10));
 	set_info(cache, find_or_insert(cache, info.tid), &info);
 	/* A recording ends with a look at all threads. */
 	cache->unknown.ended = !cache->hash.evicted;
@@ -595,7 +602,7 @@ struct task_cache *task_cache_new(const struct data_source *source, size_t size)
 	cache->proc = proc ? open(proc, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 	cache->saved = source->no_saved_names ? -1 : source_open(source, "saved_cmdlines");
 	if (proc) {
-		read_victims(cache, 0);
+		task_cache_see_victims(cache, 0);
 	} else {
 		tasks = source_open(source, "tasks");
 		size = read_capture(cache, tasks) + 1;
@@ -650,6 +657,8 @@ void task_cache_print(struct task_cache *cache, FILE *names, FILE *tasks)
 			continue;
 		fprintf(tasks, "%d %d %c ", info->tid, info->pid, info->kernel_thread ? 'k' : '-');
 		text_print_field(tasks, info->process, ' ');
-		text_print_field(tasks, info->cgroup, '\n');
+		text_print_field(tasks, info->cgroup, info->limit ? ' ' : '\n');
+		if (info->limit)
+			fprintf(tasks, "%u\n", info->limit);
 	}
 }

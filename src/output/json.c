@@ -503,6 +503,25 @@ static void json_waiters(struct json *json, const char *key, const struct summar
 	json_close(json, ']');
 }
 
+static void json_oom_kills(struct json *json, const struct summary *summary)
+{
+	const struct victim_total *victim;
+	char limit[TASK_CGROUP_MAX];
+
+	json_open(json, "oom_kills", '[');
+	for (size_t i = 0; (victim = summary_at(summary, SUMMARY_VICTIMS, i)); i++) {
+		json_open(json, NULL, '{');
+		json_string(json, "name", victim->ranked.name);
+		json_signed(json, "tid", victim->last.tid);
+		json_known(json, "cgroup", victim->last.cgroup);
+		snprintf(limit, sizeof(limit), "%.*s", victim->last.limit, victim->last.cgroup);
+		json_known(json, "limit", limit);
+		json_number(json, "count", victim->ranked.total);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 static void json_remedies(struct json *json, const struct summary *summary)
 {
 	const struct remedies *remedies = &summary_stalls(summary, STALLS_WAITING)->remedies;
@@ -570,6 +589,8 @@ static void json_pressure_at(struct json *json, const char *key,
 	json_fraction(json, "full_avg10", pressure->full_avg10, 2);
 	json_number(json, "some_total_ns", pressure->some * 1000);
 	json_number(json, "full_total_ns", pressure->full * 1000);
+	if (pressure->oom_kills)
+		json_number(json, "oom_kills", pressure->oom_kills);
 	json_close(json, '}');
 }
 
@@ -614,6 +635,7 @@ void json_summary(struct writer *writer, const struct summary_view *view)
 	json_waiters(&json, "tasks", view, SUMMARY_TASKS);
 	json_waiters(&json, "cgroups", view, SUMMARY_CGROUPS);
 	json_waiters(&json, "kernel_threads", view, SUMMARY_KERNEL_THREADS);
+	json_oom_kills(&json, summary);
 	json_pressure(&json, view);
 	if (most && !view->is_part) {
 		json_string(&json, "most_memory", most);

@@ -24,7 +24,7 @@
  */
 #define UNIT_KEYS	  6  /* causes of a unit, and reasons; the rest is "other" */
 #define SHRINKER_SERIES	  12 /* the rest is "other" */
-#define SUPERBLOCK_SERIES 8  /* the rest is in the series of the shrinker */
+#define SUPERBLOCK_SERIES 6  /* the rest is in the series of the shrinker */
 
 /* A metric family whose HELP and TYPE lines are written. */
 struct metric {
@@ -163,6 +163,7 @@ enum unit_family {
 	UNIT_RECENT_MAX,
 	UNIT_WAITS,
 	UNIT_WAIT_SECONDS,
+	UNIT_OOM_KILLS,
 	UNIT_FAMILIES
 };
 
@@ -176,9 +177,10 @@ struct unit_sum {
 #define UNIT_SUMS_MAX (ROLE_COUNT + CAUSES)
 
 /* Lists the causes or the reasons of a unit in the order of their first stalls, so each keeps its place. */
-static size_t unit_sums(const struct unit_series *unit, bool waits,
+static size_t unit_sums(const struct unit_series *unit, enum unit_family which,
 			struct unit_sum sums[UNIT_SUMS_MAX])
 {
+	bool waits = which > UNIT_RECENT_MAX;
 	size_t count = 0;
 
 	for (int i = 0; i < (waits ? ROLE_COUNT : CAUSES); i++) {
@@ -191,7 +193,7 @@ static size_t unit_sums(const struct unit_series *unit, bool waits,
 		else
 			sum = (struct unit_sum){ cause_name(i)->key, unit->causes[i].count,
 						 unit->causes[i].total, unit->since[i] };
-		if (!sum.count)
+		if (!sum.count || (waits && (i == ROLE_OOM_KILLER) != (which == UNIT_OOM_KILLS)))
 			continue;
 		for (; at && sums[at - 1].since > sum.since; at--)
 			sums[at] = sums[at - 1];
@@ -223,9 +225,9 @@ static void metrics_unit(const struct metric *metric, const struct line *unit_la
 			 const struct unit_series *unit, enum unit_family which, uint64_t ts)
 {
 	bool waits = which > UNIT_RECENT_MAX,
-	     is_count = which == UNIT_STALLS || which == UNIT_WAITS;
+	     is_count = which != UNIT_SECONDS && which != UNIT_WAIT_SECONDS;
 	struct unit_sum sums[UNIT_SUMS_MAX];
-	size_t count = unit_sums(unit, waits, sums);
+	size_t count = unit_sums(unit, which, sums);
 
 	count = unit_sums_fold(sums, count, is_count ? 0 : UNIT_KEYS, is_count ? "" : "other");
 	for (size_t i = 0; i < count; i++) {
@@ -250,6 +252,8 @@ static void metrics_units(struct writer *writer, const struct summary_view *view
 		  "Memory waits as the kernel counts them for PSI, the short ones too, by unit." },
 		{ "allocfilt_memory_wait_seconds_total", "counter",
 		  "Time of memory waits, by unit and by reason." },
+		{ "allocfilt_oom_kills_total", "counter",
+		  "Tasks that the OOM killer took, by unit." },
 	};
 
 	for (int which = 0; which < UNIT_FAMILIES; which++) {
@@ -265,7 +269,7 @@ static void metrics_units(struct writer *writer, const struct summary_view *view
 			add_label(&labels, "unit", unit->name);
 			if (which != UNIT_RECENT_MAX)
 				metrics_unit(&metric, &labels, unit, which, goes_on ? view->ts : 0);
-			else if (unit_sums(unit, false, sums))
+			else if (unit_sums(unit, which, sums))
 				metrics_sample(&metric, &labels, units_recent_max(unit, view->ts));
 		}
 	}

@@ -11,12 +11,12 @@
 
 /* The summary for people. It is ASCII except for names, as it goes to files and terminals alike. */
 
-#define STARS		 40  /* columns of a histogram's bar, as in bcc */
-#define SUPERBLOCKS_MAX	 20  /* lines under a shrinker; the others share one */
-#define SHORT_ROWS	 4   /* of each table in the short form, which has at most 40 lines */
-#define TITLE_COLUMNS	 25  /* of the reasons, at least: those of the states */
-#define NAME_COLUMNS	 16  /* of the names of those who waited, at least */
-#define NAME_COLUMNS_MAX 40  /* a longer one moves the rest of its row */
+#define STARS		 40 /* columns of a histogram's bar, as in bcc */
+#define SUPERBLOCKS_MAX	 20 /* lines under a shrinker; the others share one */
+#define SHORT_ROWS	 4  /* of each table in the short form, at most 40 lines beside OOM kills */
+#define TITLE_COLUMNS	 25 /* of the reasons, at least: those of the states */
+#define NAME_COLUMNS	 16 /* of the names of those who waited, at least */
+#define NAME_COLUMNS_MAX 40 /* a longer one moves the rest of its row */
 #define SHARE_COLUMNS	 110 /* of a row of why: parts without room are left out */
 #define WIDTH		 80 /* columns of a terminal: a row has its second cause if there is room */
 #define CAUSES_SHOWN	 2  /* of a row, and cgroups whose memory was reclaimed */
@@ -838,6 +838,56 @@ static void add_short_reasons(struct line *line, const struct waits *waits)
 	line_add(line, ")");
 }
 
+/* Where the kernel counts more, with -p or without the event, that is told: no record is of these. */
+static uint64_t count_kills(const struct summary_view *view, uint64_t *ret_recorded)
+{
+	const struct memory_pressure *before = &view->pressure_before;
+	const struct memory_pressure *after = &view->pressure_after;
+
+	*ret_recorded =
+		summary_stalls(view->summary, STALLS_WAITING)->waits.of[ROLE_OOM_KILLER].count;
+	return !view->is_part && after->known &&
+			       after->oom_kills > before->oom_kills + *ret_recorded ?
+		       after->oom_kills - before->oom_kills :
+		       *ret_recorded;
+}
+
+/* Whom the OOM killer took, whoever called it, and whatever else is shown. */
+static void put_kills(struct writer *writer, const struct summary_view *view)
+{
+	uint64_t more, counted = count_kills(view, &more);
+	const struct victim_total *victim;
+	struct line line;
+
+	if (!counted)
+		return;
+	line_clear(&line);
+	line_add(&line, "OOM kills: %" PRIu64, counted);
+	if (counted > more)
+		line_add(&line, " by the kernel's count, %" PRIu64 " recorded", more);
+	line_put(&line, writer);
+	for (size_t i = 0;
+	     i < rows_of(view) && (victim = summary_at(view->summary, SUMMARY_VICTIMS, i)); i++) {
+		char limit[TASK_CGROUP_MAX];
+
+		snprintf(limit, sizeof(limit), "%.*s", victim->last.limit, victim->last.cgroup);
+		line_clear(&line);
+		line_add(&line, "  %" PRIu64 " of ", victim->ranked.total);
+		line_add_name(&line, writer, victim->ranked.name);
+		line_add(&line, *victim->last.cgroup ? " in " : ", cgroup not known");
+		line_add_name(&line, writer, cgroup_label(view, victim->last.cgroup));
+		line_add(&line, !*limit	 ? ", limit not known" :
+				limit[1] ? ", at the limit of " :
+					   ", at no cgroup's limit");
+		line_add_name(&line, writer, *limit && limit[1] ? cgroup_label(view, limit) : "");
+		line_add(&line, "; the last: %d", victim->last.tid);
+		line_put(&line, writer);
+		more -= victim->ranked.total;
+	}
+	if (more)
+		line_write(writer, "  %" PRIu64 " more", more);
+}
+
 /* The time that a shortage of memory cost: the kernel's own account of it, and the memory waits. */
 static void put_pressure(struct writer *writer, const struct summary_view *view)
 {
@@ -845,11 +895,12 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 	const struct memory_pressure *after = &view->pressure_after;
 	const struct waits *waits = &summary_stalls(view->summary, STALLS_WAITING)->waits;
 	struct wait_sum all = waits_all(waits);
-	uint64_t some = (after->some - before->some) * 1000, time = view->ts - view->since;
+	uint64_t some = (after->some - before->some) * 1000, time = view->ts - view->since, kills;
+	bool known = before->known && after->known && after->some >= before->some && !view->is_part;
 	struct line line;
 
 	line_clear(&line);
-	if (before->known && after->known && after->some >= before->some && !view->is_part) {
+	if (known) {
 		line_add(&line, "memory pressure%s, as the kernel counts it (PSI some): ",
 			 view->pids || is_choice(view->options) ? " of the whole machine" : "");
 		line_add_duration(&line, 0, some);
@@ -877,7 +928,9 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 	} else {
 		line_add(&line, "none%s",
 			 summary_stalls(view->summary, STALLS_WAITING)->latency.count &&
-					 !view->lost && !view->lost_times && !waits->in_progress ?
+					 !view->lost && !view->lost_times && !waits->in_progress &&
+					 !count_kills(view, &kills) &&
+					 !(known && some > time / 100) ?
 				 ", so these stalls are no shortage of memory" :
 				 "");
 	}
@@ -940,6 +993,7 @@ int summary_text(struct writer *writer, const struct summary_view *view)
 	put_text(writer, "\n");
 	put_head(writer, view);
 	put_losses(writer, view);
+	put_kills(writer, view);
 	put_pressure(writer, view);
 	put_reclaim(writer, view);
 	put_why(writer, view, STALLS_WAITING, "why");

@@ -211,6 +211,9 @@ const struct catalog_event catalog_events[EVENT_COUNT] = {
 	[EVENT_SCHED_WAKEUP] = {
 		"sched", "sched_wakeup", SINGLE(0), .needs = ROLE_NONE, .off_cpu = true,
 	},
+	[EVENT_OOM_VICTIM] = {
+		"oom", "mark_victim", SINGLE(0), .needs = ROLE_NONE, .children = true,
+	},
 };
 
 /* include/trace/events/kmem.h, task.h and sched.h */

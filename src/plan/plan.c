@@ -239,7 +239,8 @@ static int fill_plan(struct plan *plan, const struct plan_request *request,
 	for (int id = 0; !ret && id < EVENT_COUNT; id++) {
 		const struct catalog_event *known = &catalog_events[id];
 
-		if ((known->children && !request->children) || (known->off_cpu && !off_cpu))
+		if ((known->children && !request->children && id != EVENT_OOM_VICTIM) ||
+		    (known->off_cpu && !off_cpu))
 			continue;
 		if (offer->has_event(offer->context, known->system, known->name))
 			ret = add_event(plan, known->system, known->name, id);

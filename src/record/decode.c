@@ -270,6 +270,7 @@ static bool bind_event(struct decode *decode, struct format *format, struct tep_
 	case EVENT_SCHED_SWITCH:
 		bind_offset(&format->unknown.sched.name, event, "next_comm", RECORD_COMM_SIZE);
 		return bind_all(format, event, switch_bindings);
+	case EVENT_OOM_VICTIM:
 	case EVENT_SCHED_WAKEUP:
 		format->unknown.sched.target_cpu = -1;
 		return bind_all(format, event, wakeup_bindings);

@@ -129,7 +129,7 @@ static void print_rule(const struct plan_event *event)
 		puts("when its begin and end are that far apart");
 		return;
 	case RULE_CHILDREN:
-		puts("not shown: says which tasks COMMAND forks");
+		puts("not shown: tells which tasks begin or end");
 		return;
 	case RULE_OFF_CPU:
 		puts("not shown: tells when tasks are off the CPU");

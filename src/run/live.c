@@ -78,6 +78,7 @@ static int next_segment(struct live *live)
 	int ret;
 
 	memory_pressure_read(live->pressure, &source->pressure_after);
+	memory_oom_kills(-1, &source->pressure_after.oom_kills);
 	ret = recorder_end_segment(live->recorder);
 	if (ret)
 		return ret;
@@ -199,6 +200,7 @@ static int on_tick(void *context, uint64_t now)
 static void read_pressure_after(struct live *live)
 {
 	memory_pressure_read(live->pressure, &live->tracing.source.pressure_after);
+	memory_oom_kills(-1, &live->tracing.source.pressure_after.oom_kills);
 	if (live->tracing.pipeline)
 		resolver_read_pressure(pipeline_resolver(live->tracing.pipeline), false);
 }
@@ -389,6 +391,7 @@ static int turn_on(struct live *live)
 	if (live->has_traced)
 		return 0;
 	memory_pressure_read(live->pressure, &live->tracing.source.pressure_before);
+	memory_oom_kills(-1, &live->tracing.source.pressure_before.oom_kills);
 	if (live->recorder)
 		recorder_begin_pressure(live->recorder);
 	else

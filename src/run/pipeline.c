@@ -191,7 +191,8 @@ static void count_wait(void *context, const struct memory_wait *wait)
 	struct named_stall named = {
 		.stall = &stall,
 		.task_info = resolver_task(resolver, wait->tid, wait->end),
-		.name = resolver_task_name(resolver, wait->tid, wait->end),
+		.name = wait->name ? wait->name :
+				     resolver_task_name(resolver, wait->tid, wait->end),
 		.memcg = "",
 		.resolver = resolver,
 	};
@@ -199,9 +200,10 @@ static void count_wait(void *context, const struct memory_wait *wait)
 	bool is_long = wait->end - wait->start >= least;
 
 	named.background = selection_is_background(&named);
-	/* It has no cause, as it has no order. */
-	if (pipeline->options->cause || !selection_has_time(&pipeline->selection, wait->start) ||
-	    !selection_has_stall(&pipeline->selection, &named) ||
+	/* It has no cause, as it has no order. Kills are told of all tasks. */
+	if (!selection_has_time(&pipeline->selection, wait->start) ||
+	    (wait->role != ROLE_OOM_KILLER &&
+	     (pipeline->options->cause || !selection_has_stall(&pipeline->selection, &named))) ||
 	    (wait->in_progress && !goes_on(pipeline, &named, wait)))
 		return;
 	summary_wait(pipeline->summary, &named, wait, is_long);
@@ -209,6 +211,20 @@ static void count_wait(void *context, const struct memory_wait *wait)
 		units_wait(pipeline->units, &named, wait, is_long);
 	if (pipeline->interval.summary)
 		summary_wait(pipeline->interval.summary, &named, wait, is_long);
+}
+
+/* @record: with its fields. Older kernels tell the number alone: include/trace/events/oom.h. */
+static void count_victim(struct pipeline *pipeline, const struct record *record)
+{
+	char name[TASK_COMM_MAX];
+	bool has_name = resolver_event(pipeline->resolver, record, "comm", name, sizeof(name));
+
+	count_wait(pipeline, &(struct memory_wait){ .key = { record->sched.tid, OWNER_TASK },
+						    .tid = record->sched.tid,
+						    .name = has_name ? name : NULL,
+						    .start = record->ts,
+						    .end = record->ts,
+						    .role = ROLE_OOM_KILLER });
 }
 
 static void count_slab_pair(struct pipeline *pipeline, const struct record *end, uint64_t ns)
@@ -413,10 +429,12 @@ static inline int event_record(struct pipeline *pipeline, struct record *record)
 	uint64_t ns;
 	int ret;
 
-	if (id == EVENT_FORK || id == EVENT_MEMCG_RECLAIM_BEGIN) {
+	if (id == EVENT_FORK || id == EVENT_MEMCG_RECLAIM_BEGIN || id == EVENT_OOM_VICTIM) {
 		decode_fields(pipeline->decode, record);
 		resolver_learn(pipeline->resolver, id, record);
 	}
+	if (id == EVENT_OOM_VICTIM)
+		count_victim(pipeline, record);
 	if (pipeline->selection.any && !selection_has_record(&pipeline->selection, record))
 		return 0;
 	ret = stalls_event(pipeline->stalls, record, &ns);
@@ -483,7 +501,10 @@ static int record_in_order(struct pipeline *pipeline, struct record *record)
 		return special_record(pipeline, record);
 	if (pipeline->off_cpu && record->kind == RECORD_EVENT && is_sched(pipeline, record))
 		return sched_record(pipeline, record);
-	if (record->tid == pipeline->own)
+	/* Our own task is not shown, but the OOM killer that it calls takes others. */
+	if (record->tid == pipeline->own &&
+	    (record->kind != RECORD_EVENT ||
+	     pipeline->plan->events[record->event].id != EVENT_OOM_VICTIM))
 		return 0;
 	if (record->kind == RECORD_EVENT)
 		return event_record(pipeline, record);

@@ -34,6 +34,7 @@ static const struct {
 				     TASK_COMM_MAX },
 	[SUMMARY_RUNNERS] = { SUMMARY_RUNNERS_MAX, sizeof(struct runner_total), RECORD_COMM_SIZE },
 	[SUMMARY_RECLAIMED] = { SUMMARY_RECLAIMED_MAX, sizeof(struct ranked), TASK_CGROUP_MAX },
+	[SUMMARY_VICTIMS] = { SUMMARY_VICTIMS_MAX, sizeof(struct victim_total), TASK_COMM_MAX },
 	[SUMMARY_SHRINKERS] = { SHRINKERS_MAX, sizeof(struct shrinker_total), 1 },
 	[SUMMARY_SUPERBLOCKS] = { SHRINKER_NAMES_MAX, sizeof(struct shrinker_total), 1 },
 };
@@ -254,6 +255,17 @@ static struct summary_total *count_wait_of(struct summary *summary, enum summary
 	return total;
 }
 
+static void count_victim(struct ranking *table, const struct named_stall *named, int tid)
+{
+	const struct task_info *task = named->task_info;
+	struct victim_total *total =
+		ranking_enter(table, hash_text(task->cgroup) + task->limit, named->name);
+
+	total->last = *task;
+	total->last.tid = tid;
+	ranking_spend(table, total, 1);
+}
+
 void summary_wait(struct summary *summary, const struct named_stall *named,
 		  const struct memory_wait *wait, bool is_long)
 {
@@ -262,8 +274,10 @@ void summary_wait(struct summary *summary, const struct named_stall *named,
 
 	waits_add(&summary->stalls[named->background ? STALLS_BACKGROUND : STALLS_WAITING].waits,
 		  wait, is_long);
+	if (wait->role == ROLE_OOM_KILLER)
+		count_victim(summary->tables[SUMMARY_VICTIMS], named, wait->tid);
 	/* Short waits make no run of kswapd. */
-	if (named->background || wait->in_progress)
+	if (named->background || wait->in_progress || wait->role == ROLE_OOM_KILLER)
 		return;
 	remedies_wait(&summary->stalls[STALLS_WAITING].remedies, wait, is_long);
 	count_wait_of(summary, SUMMARY_TASKS, (uint64_t)wait->tid, named->name, wait, is_long);

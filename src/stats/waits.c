@@ -29,6 +29,8 @@ struct wait_sum waits_all(const struct waits *waits)
 	for (int role = 0; role < ROLE_COUNT; role++) {
 		const struct wait_sum *sum = &waits->of[role];
 
+		if (role == ROLE_OOM_KILLER)
+			continue;
 		all.count += sum->count;
 		add_ns(&all.total, sum->total);
 		all.long_count += sum->long_count;
@@ -41,6 +43,6 @@ int waits_next(const struct waits *waits, int role)
 {
 	do {
 		role = ranking_next(&waits->of[0].total, sizeof(waits->of[0]), ROLE_COUNT, role);
-	} while (role >= 0 && !waits->of[role].count);
+	} while (role >= 0 && (!waits->of[role].count || role == ROLE_OOM_KILLER));
 	return role;
 }

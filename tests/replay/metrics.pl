@@ -174,7 +174,7 @@ sub shown_label
 }
 
 # At most so many series of a family, by a label, are told apart; the others add up to "other".
-my ($KEYS, $SHRINKERS, $SUPERBLOCKS) = (6, 12, 8);
+my ($KEYS, $SHRINKERS, $SUPERBLOCKS) = (6, 12, 6);
 
 my $stalls = 0;
 my %ended;
@@ -229,6 +229,8 @@ for my $cgroup (@{$summary->{cgroups}}) {
 for my $values (map { $expected{$_} // () } qw(allocfilt_memory_waits_total allocfilt_memory_wait_seconds_total)) {
 	delete @$values{grep { !$values->{$_} } keys %$values};
 }
+
+expect('allocfilt_oom_kills_total', 'unit=' . unit_of($_), $_->{count}) for @{$summary->{oom_kills}};
 
 # The JSON does not tell which came first: any $most of the file are right, and the sum of the others.
 sub fold

@@ -240,10 +240,33 @@ my $complete = $incomplete ? qr/; $incomplete stalls? (?:is|are) incomplete \(/ 
 wrong("lost $lost, incomplete $incomplete: $losses")
 	unless $losses =~ ($lost ? qr/^(?:(?:at least )?\d+ )?records? (?:was|were) lost$complete/ : qr/^no records lost$complete/);
 
+# Whom the OOM killer took: each line has its row of the JSON, and the rest is counted.
 my $pressure = $end->{pressure};
+my $some = $pressure ? $pressure->{after}{some_total_ns} - $pressure->{before}{some_total_ns} : 0;
+my $counted = $pressure ? ($pressure->{after}{oom_kills} // 0) - ($pressure->{before}{oom_kills} // 0) : 0;
+my @kills = @{$end->{oom_kills}};
+my $killed = sum0(map { $_->{count} } @kills);
+my $short = @kills || $counted || $some > $end->{duration_ns} / 100;
+my @should = $counted > $killed ? "OOM kills: $counted by the kernel's count, $killed recorded" :
+	$killed ? "OOM kills: $killed" : ();
+
+for (grep { defined } @kills[0 .. ROWS - 1]) {
+	my ($unit, $limit) = map { ($_ // '') =~ s{.*/(?=.)}{}r } @$_{'cgroup', 'limit'};
+
+	push @should, "  $_->{count} of $_->{name}" . ($unit ne '' ? " in $unit" : ', cgroup not known') . ', ' .
+		($limit eq '' ? 'limit not known' : $limit eq '/' ? "at no cgroup's limit" : "at the limit of $limit") .
+		"; the last: $_->{tid}";
+	$killed -= $_->{count};
+}
+push @should, "  $killed more" if $killed;
+for my $should (@should) {
+	my $line = shift @lines;
+
+	wrong("not '$should': $line") if $line ne $should;
+}
+
 if ($pressure) {
 	my $line = shift @lines;
-	my $some = $pressure->{after}{some_total_ns} - $pressure->{before}{some_total_ns};
 
 	if ($line =~ /^memory pressure, as the kernel counts it \(PSI some\): ($duration) of ([\d.]+) s, ([\d.]+) %$/) {
 		my ($time, $looked, $percent) = ($1, $2, $3);
@@ -264,7 +287,7 @@ if ($waits) {
 	my $ones = $number == 1 ? 'one' : 'ones';
 
 	$why = " ($why)" if $why ne '';
-	my $should = 'waits for memory: ' . (!$waits->{count} ? @stalls && !$lost && !$waits->{in_progress} ? 'none, so these stalls are no shortage of memory' : 'none' :
+	my $should = 'waits for memory: ' . (!$waits->{count} ? @stalls && !$lost && !$short && !$waits->{in_progress} ? 'none, so these stalls are no shortage of memory' : 'none' :
 		duration_of($waits->{long_ns}) . ' in these stalls, ' .
 		duration_of(short_ns($waits)) . " in $number shorter $ones$why");
 	$should .= "; $waits->{in_progress} more had not ended, " . duration_of($waits->{in_progress_ns}) . ' so far'

@@ -64,6 +64,8 @@ static void note_pressure(const char *name, const struct memory_pressure *pressu
 	if (pressure->known)
 		note("%s %u/%u %" PRIu64 "/%" PRIu64 " ", name, pressure->some_avg10,
 		     pressure->full_avg10, pressure->some, pressure->full);
+	if (pressure->oom_kills)
+		note("kills %" PRIu64 " ", pressure->oom_kills);
 }
 
 static void note_source(const struct data_source *source)
@@ -117,6 +119,8 @@ RUN(test_source)
 		  "before 50/0 7/3 after 9999/100 70/30 " },
 		{ "pressure_before some avg10=0.50 total=7 full avg10=0.00 total=3\n",
 		  "before 50/0 7/3 " },
+		{ "pressure_after some avg10=0.50 total=7 full avg10=0.00 total=3 oom_kill 4\n",
+		  "after 50/0 7/3 kills 4 " },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {

@@ -316,6 +316,10 @@ TEST(test_waits_of_units)
 	put_wait("/b.service", ROLE_MEMORY_HIGH, 60 * MS, false);
 	put_wait("/c.service", ROLE_REFAULT, 10 * MS - 134000, false);
 	put_wait("/d.service", ROLE_REFAULT, 10 * MS, false);
+	/* It lost tasks and did not wait, so it is last, behind those that --top shows. */
+	view.top = 3;
+	put_wait("/e.service", ROLE_OOM_KILLER, 0, false);
+	put_wait("/e.service", ROLE_OOM_KILLER, 0, false);
 	assert_int_equal(output_summary(output, &view), 0);
 	receive_unit("a.service",
 		     "a.service waited 500 ms in 1 stall of the last 1 s, worst 500 ms; cause: "
@@ -337,7 +341,11 @@ TEST(test_waits_of_units)
 		"by reclaim, and tasks waited to read them again. Raise the unit's "
 		"limit, so that its files fit; if it has none, add memory or set MemoryLow=.");
 	has_remedy("refault");
-	FIELDS("STALLS=0", "TOTAL_USEC=0", "CAUSE");
+	FIELDS("STALLS=0", "TOTAL_USEC=0", "CAUSE", "OOM_KILLS=0");
+	receive_unit("e.service",
+		     "e.service waited 0 us in 0 stalls of the last 1 s; the OOM killer took "
+		     "2 of its tasks");
+	FIELDS("STALLS=0", "OOM_KILLS=2");
 	receive(JOURNAL_ID_SUMMARY);
 	nothing_more();
 }

@@ -19,6 +19,9 @@ UNIT_TEST(test_pressure)
 		{ .text = "some avg10=1 total=1 full avg10=1.00 total=1" },
 		{ .text = "some avg10=1.00 total= full avg10=1.00 total=x" },
 		{ .text = "some full total" },
+		/* as a capture has it */
+		{ "some avg10=1.00 total=1 full avg10=0.00 total=0 oom_kill 5",
+		  { true, 100, 0, 1, 0, 5 } },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -32,6 +35,7 @@ UNIT_TEST(test_pressure)
 		assert_int_equal(pressure.full_avg10, cases[i].expected.full_avg10);
 		assert_int_equal(pressure.some, cases[i].expected.some);
 		assert_int_equal(pressure.full, cases[i].expected.full);
+		assert_int_equal(pressure.oom_kills, cases[i].expected.oom_kills);
 	}
 }
 

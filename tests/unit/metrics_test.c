@@ -180,6 +180,9 @@ static void print_all(void)
 	wait_of("/system.slice/a.service", ROLE_REFAULT, 2 * SECOND, SECOND);
 	wait_of("/system.slice/a.service", ROLE_SWAP_IN, SECOND, 250);
 	wait_of("", ROLE_WAIT, SECOND, 40);
+	wait_of("/system.slice/a.service", ROLE_OOM_KILLER, SECOND, 0);
+	wait_of("/system.slice/a.service", ROLE_OOM_KILLER, 2 * SECOND, 0);
+	wait_of("", ROLE_OOM_KILLER, SECOND, 0);
 	view.ts = 1000 + 100 * SECOND + 60 * SECOND;
 	fill_shrinkers();
 	lose(1, 12);
@@ -221,6 +224,8 @@ TEST(test_numbers)
 		"memory_wait_seconds_total{unit=\"a.service\",reason=\"swap_in\"} 0.00000025",
 		"memory_waits_total{unit=\"none\"} 1",
 		"memory_wait_seconds_total{unit=\"none\",reason=\"memory_wait\"} 0.00000004",
+		"oom_kills_total{unit=\"a.service\"} 2",
+		"oom_kills_total{unit=\"none\"} 1",
 		"incomplete_stalls_total 1",
 		"phase_seconds_total{group=\"direct_reclaim\",part=\"itself\"} 0",
 		"phase_seconds_total{group=\"direct_reclaim\",part=\"shrinker_lookup\"} 100.000082001",
@@ -356,15 +361,18 @@ TEST(test_first_minute_of_waits)
 
 	wait_of("/a.service", ROLE_REFAULT, SECOND, 3000);
 	wait_of("/a.service", ROLE_MEMORY_HIGH, 31 * SECOND, 4000);
+	wait_of("/a.service", ROLE_OOM_KILLER, SECOND, 0);
 	view.ts = 61 * SECOND - 1;
 	print(&process);
 	text_has(text, "_memory_waits_total{unit=\"a.service\"} 0\n");
+	text_has(text, "_oom_kills_total{unit=\"a.service\"} 0\n");
 	text_has(text, "_memory_wait_seconds_total{unit=\"a.service\",reason=\"refault\"} 0\n");
 	assert_null(strstr(text, "_stalls_total{unit="));
 	assert_null(strstr(text, "_stall_recent_max_seconds{"));
 	view.ts++;
 	print(&process);
 	text_has(text, "_memory_waits_total{unit=\"a.service\"} 2\n");
+	text_has(text, "_oom_kills_total{unit=\"a.service\"} 1\n");
 	text_has(text,
 		 "_memory_wait_seconds_total{unit=\"a.service\",reason=\"refault\"} 0.000003\n");
 	text_has(text, "_memory_wait_seconds_total{unit=\"a.service\",reason=\"memory_high\"} 0\n");
@@ -437,7 +445,7 @@ TEST(test_many_superblocks)
 	for (int i = 0; i < 20; i++) {
 		snprintf(line, sizeof(line), "_runs_total{superblock=\"loop\",device=\"0:%d\"} 1\n",
 			 100 + i);
-		assert_int_equal(count_in(text, line), i >= 12);
+		assert_int_equal(count_in(text, line), i >= 14);
 	}
 	text_has(text, "_runs_total{shrinker=\"super_cache_scan\"} 20\n");
 }
@@ -501,6 +509,7 @@ TEST(test_worst_case)
 				       i / ROLE_COUNT / PHASE_GROUPS);
 		for (int role = 0; role < ROLE_COUNT; role++)
 			wait_of(name, role, SECOND, 1000);
+		wait_of(name, ROLE_OOM_KILLER, SECOND, 0);
 	}
 	for (int i = 0; i < SHRINKER_NAMES_MAX; i++) {
 		superblock(i, "loop", 100 + i);

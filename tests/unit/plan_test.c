@@ -489,6 +489,20 @@ TEST(test_off_cpu)
 	assert_int_equal(plan_event_of(plan, EVENT_USER), -1);
 }
 
+/* Traced on each kernel that has it, never to spare, and shown where -e asks for it. */
+TEST(test_oom_victims)
+{
+	static const char events[] = EVENTS_6_1 "oom:mark_victim ";
+
+	plan_for(functions_6_1, events);
+	CHECK_RULE(RULE_CHILDREN, EVENT_OOM_VICTIM);
+	CHECK_SPARE(false, EVENT_OOM_VICTIM);
+	plan_with(functions_6_1, events, NULL, "oom:mark_victim");
+	CHECK_RULE(RULE_ANY_WINDOW, EVENT_OOM_VICTIM);
+	CHECK_SPARE(false, EVENT_OOM_VICTIM);
+	assert_int_equal(plan_event_of(plan, EVENT_USER), -1);
+}
+
 TEST(test_names_of_a_request)
 {
 	char glob[] = "vfs_*", name[] = "schedule", *patterns[] = { glob, name, NULL };

@@ -377,6 +377,48 @@ UNIT_TEST(test_command_before_exec)
 	assert_int_equal(count_lines("<...>-101    | !"), 1);
 }
 
+/* ---- the OOM killer ---- */
+
+/* as of 5.4: later ones tell the name as well */
+static const struct made_event victim_event = { "mark_victim", 23, "int pid 4s",
+						"\"pid=%d\", REC->pid" };
+
+/*
+ * Each victim is told, whoever called the killer: a task without a stall, a kworker, and allocfilt itself, which
+ * is not shown. Its cgroup and limit are the recording's. A choice of stalls leaves out none; --from does.
+ */
+UNIT_TEST(test_oom_victims)
+{
+	static const struct {
+		const char *options, *shown;
+	} cases[] = {
+		{ "", "\nOOM kills: 3\n"
+		      "  2 of dd in web.service, at the limit of s; the last: 302\n"
+		      "  1 of java in /, at no cgroup's limit; the last: 303\n" },
+		{ "-p 9 --comm=none", "\nOOM kills: 3\n" },
+		{ "-e oom:mark_victim", "\nOOM kills: 3\n" },
+		{ "--from=16:19:42", "no records lost\n\nno shrinker" },
+	};
+
+	make_capture();
+	put_format("oom", &victim_event);
+	put_text("c/capture", DESCRIBED "own 7\ndate 2026-11-21T16:19:41Z\n");
+	put_text("c/saved_cmdlines", "301 dd\n302 dd\n303 java\n");
+	put_text("c/tasks", "301 301 - dd /s/web.service 2\n302 302 - dd /s/web.service 2\n"
+			    "303 303 - java / 1\n");
+	made_begin(&data, &made_layouts[0], NS_PER_SECOND);
+	put_window(300, 0);
+	for (int i = 0; i < 3; i++)
+		put_record(&victim_event, (int[]){ 300, 7, 5 }[i], 0, VALUES({ "pid", 301 + i }));
+	made_end(&data, 0);
+	put_bytes("c/per_cpu/cpu0/trace_pipe_raw", (const char *)data.bytes, MADE_PAGE_SIZE);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		assert_int_equal(replay_copy(cases[i].options), 0);
+		if (!strstr(output, cases[i].shown))
+			fail_msg("'%s': no '%s' in:\n%s", cases[i].options, cases[i].shown, output);
+	}
+}
+
 /* ---- long stalls ---- */
 
 #define LONG_PAGES    600

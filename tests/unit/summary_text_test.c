@@ -502,6 +502,95 @@ UNIT_TEST_WITH(test_sums_of_years, set_up, tear_down)
 	text_has(text, "\n  compaction               189216000000    1\n");
 }
 
+static void victim(int tid, const char *name, const char *cgroup, int limit)
+{
+	const struct memory_wait kill = { .tid = tid,
+					  .start = MS,
+					  .end = MS,
+					  .role = ROLE_OOM_KILLER };
+	struct made_named made;
+
+	make_named(&made, &(struct stall){ .tid = 0 }, name, cgroup);
+	made.info.limit = (uint16_t)limit;
+	summary_wait(view.summary, &made.named, &kill, false);
+}
+
+static void kernel_counts(uint64_t before, uint64_t after)
+{
+	view.pressure_before = (struct memory_pressure){ .known = true, .oom_kills = before };
+	view.pressure_after = (struct memory_pressure){ .known = true, .oom_kills = after };
+}
+
+/* By hand: 2 for one limit, 1 for another one, 1 for none, 1 of which nothing is known, 1 more. They are no waits. */
+UNIT_TEST_WITH(test_oom_kills, set_up_with_waits, tear_down)
+{
+	view.top = 4;
+	lacks(false, "OOM");
+	json_shows(",\"oom_kills\":[],");
+	victim(11, "w", "/s/web.service", 2);
+	victim(12, "w", "/s/web.service", 2);
+	victim(13, "w", "/s/web.service", 14);
+	victim(14, "java", "/s/db.service", 1);
+	shows("\nno records lost\nOOM kills: 4\n"
+	      "  2 of w in web.service, at the limit of s; the last: 12\n"
+	      "  1 of java in db.service, at no cgroup's limit; the last: 14\n"
+	      "  1 of w in web.service, at the limit of web.service; the last: 13\n"
+	      "waits for memory: none\n\nno shrinker ran\n");
+	victim(15, "x", "", 0);
+	victim(16, "y", "/s/y.service", 0);
+	shows("\nOOM kills: 6\n");
+	text_has(text, "\n  1 of x, cgroup not known, limit not known; the last: 15\n  1 more\n");
+	json_shows(
+		",\"oom_kills\":["
+		"{\"name\":\"w\",\"tid\":12,\"cgroup\":\"/s/web.service\",\"limit\":\"/s\",\"count\":2},"
+		"{\"name\":\"java\",\"tid\":14,\"cgroup\":\"/s/db.service\",\"limit\":\"/\",\"count\":1},");
+	text_has(text, ",{\"name\":\"x\",\"tid\":15,\"count\":1},"
+		       "{\"name\":\"y\",\"tid\":16,\"cgroup\":\"/s/y.service\",\"count\":1}],");
+	text_has(
+		text,
+		"\"memory_waits\":{\"count\":0,\"total_ns\":0,\"long_count\":0,\"long_ns\":0,\"reasons\":[]}");
+	assert_int_equal(summary_count(view.summary, SUMMARY_TASKS), 0);
+	/* The kernel counts what is not recorded, with -p; of a part of the run it has no count. */
+	kernel_counts(7, 14);
+	shows("\nOOM kills: 7 by the kernel's count, 6 recorded\n  2 of w");
+	json_shows(",\"full_total_ns\":0,\"oom_kills\":14}");
+	view.is_part = true;
+	shows("\nOOM kills: 6\n");
+}
+
+UNIT_TEST_WITH(test_kills_that_are_not_recorded, set_up, tear_down)
+{
+	kernel_counts(14, 14);
+	lacks(false, "OOM");
+	kernel_counts(14, 13);
+	lacks(false, "OOM");
+	kernel_counts(13, 14);
+	shows("\nOOM kills: 1 by the kernel's count, 0 recorded\nmemory pressure");
+}
+
+/* What says that memory was short, although no task waited. */
+UNIT_TEST_WITH(test_shortage, set_up_with_waits, tear_down)
+{
+	static const char none[] =
+		"\nwaits for memory: none, so these stalls are no shortage of memory\n";
+
+	view.since = MS;
+	view.ts = 10001 * MS;
+	stall(7, "a", 6 * MS);
+	shows(none);
+	kernel_counts(3, 3);
+	view.pressure_after.some = 100000; /* us, 1 % of 10 s */
+	shows(none);
+	view.pressure_after.some = 100001;
+	shows("\nwaits for memory: none\n");
+	kernel_counts(3, 4);
+	shows("\nwaits for memory: none\n");
+	kernel_counts(3, 3);
+	shows(none);
+	victim(8, "b", "/b", 0);
+	shows("\nwaits for memory: none\n");
+}
+
 static void fill_view(void)
 {
 	for (int i = 1; i <= 128; i++) {
@@ -522,6 +611,8 @@ static void fill_view(void)
 		if ((catalog_roles[role].waits_in[0] || role == ROLE_WAIT) &&
 		    role != ROLE_REFAULT_READ)
 			wait_of(1, "task1", role, MS, false);
+	for (int i = 0; i < 64; i++)
+		victim(i, "victim", "/a/b/c", 2 * i);
 	view.top = 128;
 	view.pressure_before.known = view.pressure_after.known = true;
 	view.has_sched = true;
@@ -541,7 +632,9 @@ UNIT_TEST_WITH(test_forty_lines, set_up_with_waits, tear_down)
 		lines++;
 	/* beside those of the shrinkers */
 	text_has(text, "\n\nno shrinker ran\n");
-	assert_in_range(lines - 2, 33, 40);
+	text_has(text, "\nOOM kills: 64\n");
+	text_has(text, "\n  60 more\n");
+	assert_in_range(lines - 2 - 6, 33, 40);
 	view.form = SUMMARY_FULL;
 	shows("\ntask                stalls ");
 	text_has(text, "\nkernel thread       stalls ");

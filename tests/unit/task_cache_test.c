@@ -490,6 +490,11 @@ TEST(test_exiting)
 	"mems_allowed=0,oom_memcg=/l," memcg ",task=" name ",pid=" pid ",uid=0\n"
 #define VICTIM(time, path, name, pid) OOM(time, "task_memcg=" path, name, pid)
 
+static void expect_limit(int tid, uint64_t ts, int bytes)
+{
+	assert_int_equal(task_cache_info(cache, tid, ts)->limit, bytes);
+}
+
 /* The OOM killer's victims are gone when their records are read, or will be. */
 TEST(test_victims_of_log)
 {
@@ -531,6 +536,11 @@ TEST(test_victims_of_log)
 	/* It is the last word. */
 	expect_task(67, 67, "x", "/last", false);
 	expect_task(60, 0, "", "", false);
+	/* "/l" of "/l/a.service" and "/l/b c"; "global_oom" */
+	expect_limit(62, 2 * SECOND, 2);
+	expect_limit(63, 2 * SECOND, 2);
+	expect_limit(67, 2 * SECOND, 1);
+	expect_limit(61, 2 * SECOND, 0);
 	/* Two seconds later the tasks are still gone. A line counts once. */
 	assert_string_equal(cgroup_of(62, 9 * SECOND), "/l/a.service");
 	/* Not seen before the log was read */
@@ -540,9 +550,22 @@ TEST(test_victims_of_log)
 	kernel_log = "";
 	task_cache_see(cache, 70, 11 * SECOND);
 	expect_task(70, 70, "", "/v", false);
+	/* "/l" is not around "/v": a path in the log that cannot be. */
+	expect_limit(70, 11 * SECOND, 0);
 	/* Another task of the same number */
 	put_task(70, 70, "next", 0, "0::/a\n");
 	assert_string_equal(cgroup_of(70, 30 * SECOND), "/a");
+	/* One that is known, and still exits when it is read again; then its number is another one's. */
+	put_task(72, 72, "x", 0, "0::/l/x\n");
+	task_cache_see(cache, 72, 40 * SECOND);
+	kernel_log =
+		VICTIM("    8.000000", "/l/x", "x", "72") VICTIM("    8.000001", "/lx", "x", "73");
+	task_cache_see_victims(cache, 40 * SECOND);
+	expect_limit(72, 40 * SECOND, 2);
+	expect_limit(73, 40 * SECOND, 0);
+	expect_limit(72, 50 * SECOND, 2);
+	put_task(72, 72, "next", 0, "0::/a\n");
+	expect_limit(72, 60 * SECOND, 0);
 }
 
 /* The log is read only when the kernel has counted another victim, which may be behind its first page. */

@@ -34,6 +34,7 @@ struct memory_pressure {
 	unsigned int full_avg10;
 	uint64_t some; /* us since the machine started */
 	uint64_t full;
+	uint64_t oom_kills; /* see memory_oom_kills() */
 };
 
 /** memory_pressure_open - a descriptor for memory_pressure_read(); -1 if the kernel has no PSI */
@@ -41,6 +42,9 @@ int memory_pressure_open(void);
 
 /** memory_pressure_read - read the pressure; allocates nothing; without a descriptor it is not known */
 void memory_pressure_read(int fd, struct memory_pressure *pressure);
+
+/** memory_oom_kills - read the kernel's own count; @proc: of /proc, or -1; false, and unchanged, if it has none */
+bool memory_oom_kills(int proc, uint64_t *count);
 
 /**
  * memory_pressure_parse - parse the text of /proc/pressure/memory, which may be joined to one line

@@ -53,7 +53,7 @@ void resolver_see(struct resolver *resolver, const struct record *record);
 
 /**
  * resolver_learn - accept an event, in order, that may tell the cgroup of a task which is gone
- * @record: a fork or the begin of a reclaim at a cgroup's limit, with its fields
+ * @record: a fork, the begin of a reclaim at a cgroup's limit, or an OOM kill, with its fields
  */
 void resolver_learn(struct resolver *resolver, enum event_id id, const struct record *record);
 

@@ -24,6 +24,8 @@ struct task_info {
 	char process[TASK_COMM_MAX]; /* name of the process, any bytes; "" if unknown */
 	char cgroup[TASK_CGROUP_MAX]; /* path below the mount of cgroup2, or of the memory
 					 * controller of v1; any bytes; "" if unknown */
+	/* Of a victim of the OOM killer: bytes of cgroup, the path of the one at its limit. 1: none; 0: unknown */
+	uint16_t limit;
 };
 
 /*
@@ -60,6 +62,9 @@ void task_cache_see(struct task_cache *cache, int tid, uint64_t ts);
  * Process and cgroup are read the first time, and when the name has changed.
  */
 void task_cache_see_saved(struct task_cache *cache, uint64_t ts);
+
+/** task_cache_see_victims - read what the kernel's log has of new victims of the OOM killer */
+void task_cache_see_victims(struct task_cache *cache, uint64_t ts);
 
 /**
  * task_cache_name - "<idle>" for 0, TASK_UNNAMED if unknown; never NULL

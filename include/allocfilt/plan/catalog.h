@@ -138,6 +138,7 @@ enum event_id {
 	EVENT_EXIT,
 	EVENT_SCHED_SWITCH,
 	EVENT_SCHED_WAKEUP,
+	EVENT_OOM_VICTIM,
 	EVENT_COUNT,
 	EVENT_USER = EVENT_COUNT, /* of -e */
 };
@@ -159,7 +160,7 @@ struct catalog_event {
 	uint64_t owners_without;
 	bool repeats;	 /* the owner may write it several times in one call */
 	bool any_window; /* without an owner that can be traced: the innermost window */
-	bool children;	 /* RULE_CHILDREN */
+	bool children;	 /* RULE_CHILDREN; but for EVENT_OOM_VICTIM only with COMMAND */
 	bool off_cpu;	 /* of --off-cpu alone */
 };
 

@@ -22,9 +22,9 @@ enum event_rule {
 	RULE_OWNER,	 /* shown with a window of one of the owners that contains it */
 	RULE_ANY_WINDOW, /* shown with the innermost window that contains it */
 	RULE_PAIR,	 /* shown when from begin to end it reaches the threshold */
-	RULE_CHILDREN,	 /* not shown: a task of COMMAND forks or exits */
-	RULE_NEVER,	 /* no function that could own it can be traced */
-	RULE_OFF_CPU,	 /* never shown: tells when tasks are off the CPU */
+	RULE_CHILDREN, /* not shown: a task of COMMAND forks or exits, or any is the OOM killer's */
+	RULE_NEVER,    /* no function that could own it can be traced */
+	RULE_OFF_CPU,  /* never shown: tells when tasks are off the CPU */
 };
 
 struct plan_event {

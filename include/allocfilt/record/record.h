@@ -67,7 +67,7 @@ struct record_superblock {
 #define RECORD_COMM_SIZE                                                                           \
 	16 /* bytes of a task's name with its NUL: TASK_COMM_LEN of linux/sched.h */
 
-/* sched_switch and sched_wakeup */
+/* sched_switch and sched_wakeup; of the OOM killer's victim the tid alone */
 struct record_sched {
 	uint64_t prev_state; /* of the task that leaves */
 	int32_t tid;	     /* of the task that comes, or that was woken */

@@ -117,12 +117,14 @@ struct stall {
 /*
  * A memory wait that ended, whatever its time: psi_memstall_enter() to psi_memstall_leave(). Or, at the end
  * of the run, one whose end was not recorded, although nothing was lost and no record of its task tells that
- * it is over: no stall is made of that, and its time is no more than a bound.
+ * it is over: no stall is made of that, and its time is no more than a bound. One of no time whose reason is
+ * ROLE_OOM_KILLER is an OOM kill of the task.
  */
 struct memory_wait {
 	struct task_key key;
 	int tid;
-	uint64_t start; /* ns, trace clock */
+	const char *name; /* of the task; NULL: to be looked up */
+	uint64_t start;	  /* ns, trace clock */
 	uint64_t end;
 	int role;	  /* enum role: the reason */
 	bool is_part;	  /* it was in progress when the run began */

@@ -20,6 +20,7 @@
 #define SUMMARY_RUNNERS_MAX   128
 #define SUMMARY_IDLE	      1
 #define SUMMARY_RECLAIMED_MAX 256
+#define SUMMARY_VICTIMS_MAX   32
 #define SHRINKERS_MAX	      256 /* callbacks: several times as many as a kernel has */
 
 /* Each has a table of its own, of struct summary_total where no other one is named. */
@@ -36,6 +37,7 @@ enum summary_table {
 	SUMMARY_RUNNERS,
 	/* of struct ranked alone: see summary_reclaimed() */
 	SUMMARY_RECLAIMED,
+	SUMMARY_VICTIMS, /* of struct victim_total: of the OOM killer */
 	/* of struct shrinker_total: all slab pairs, slow or not */
 	SUMMARY_SHRINKERS,
 	SUMMARY_SUPERBLOCKS, /* of the callback that all of them share */
@@ -55,6 +57,13 @@ struct summary_total {
 struct runner_total {
 	struct ranked ranked;	      /* id: the hash of the cgroup; name: of the tasks */
 	char cgroup[TASK_CGROUP_MAX]; /* "" if unknown */
+};
+
+/* Tasks of one name in one cgroup that the OOM killer took for the limit of one cgroup. */
+struct victim_total {
+	struct ranked
+		ranked; /* id: a hash of cgroup and limit; name: of the tasks; total: how many */
+	struct task_info last;
 };
 
 /* The total of a superblock goes when another one has its place, and is in its callback's alone. */
