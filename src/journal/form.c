@@ -13,8 +13,8 @@
 #include "journal/stall_entry.h"
 
 /*
- * The form `journal`: an entry in the system journal for each stall of a task that waited. Stalls of
- * kswapd and kcompactd have none, as no task waited; the summary counts them.
+ * The form `journal`: an entry in the system journal for each stall of a task that waited. Others have
+ * none; the summary counts them.
  *
  * An entry makes journald allocate memory, so an entry for a stall of journald might cause the next
  * stall. It has none; summary, status and metrics count it. Our own task is not traced.

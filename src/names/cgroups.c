@@ -22,11 +22,13 @@
 #define HANDLE_KERNFS 0xfe  /* FILEID_KERNFS, include/linux/exportfs.h: from 5.5 on */
 #define SAVED_MAX     65536 /* cgroups in the file of a capture */
 #define UNKNOWN	      UINT64_MAX
+#define ANSWERS	      64 /* of cgroups_limit(), by hash */
 
 struct cgroup {
 	struct hash_link link; /* by inode number */
 	uint64_t before;       /* us: "some total" of memory.pressure when the run began */
 	uint64_t after;	       /* the same when it was read last since then */
+	uint64_t hits; /* how often it was at a limit before the run; of a capture: in the run */
 	char path[CGROUP_PATH_MAX];
 };
 
@@ -38,6 +40,10 @@ struct cgroups {
 	uint64_t before; /* of a cgroup that is not in the table; 0: those of the start are in it */
 	uint64_t most;	 /* bytes; 0: not known */
 	char most_path[CGROUP_PATH_MAX];
+	struct limit_answer {
+		uint64_t key, until; /* ns, CLOCK_MONOTONIC */
+		size_t length;
+	} answers[ANSWERS];
 	struct hash hash;
 	struct cgroup table[];
 };
@@ -73,6 +79,7 @@ static struct cgroup *add_cgroup(struct cgroups *cgroups, uint64_t id, const cha
 	cgroup = container_of(hash_insert(&cgroups->hash, id), struct cgroup, link);
 	cgroup->before = cgroups->before;
 	cgroup->after = UNKNOWN;
+	cgroup->hits = cgroups->before;
 	if (!length)
 		path = "/";
 	else if (length >= CGROUP_PATH_MAX)
@@ -116,6 +123,8 @@ static size_t read_saved_cgroups(struct cgroups *cgroups, int saved)
 		cgroup->after = strtoull(number, NULL, 10);
 		if (text_parse_field(&line, number, sizeof(number)))
 			count_memory(cgroups, cgroup->path, strtoull(number, NULL, 10));
+		if (text_parse_field(&line, number, sizeof(number)))
+			cgroup->hits = strtoull(number, NULL, 10);
 	}
 	return count;
 }
@@ -242,23 +251,120 @@ uint64_t cgroups_missed(const struct cgroups *cgroups)
 	return cgroups->missed;
 }
 
+/* In a capture there are those below it. In a running kernel each directory links back to it. */
+bool cgroups_is_inner(const struct cgroups *cgroups, const char *path)
+{
+	char dir[CGROUP_PATH_MAX + 2];
+	int length = snprintf(dir, sizeof(dir), ".%s/", path);
+	struct hash_link *link;
+	struct stat status;
+
+	if (cgroups->mount >= 0)
+		return !fstatat(cgroups->mount, dir, &status, AT_SYMLINK_NOFOLLOW) &&
+		       status.st_nlink > 2;
+	TAILQ_FOREACH(link, &cgroups->hash.used, use)
+		if (!strncmp(container_of(link, struct cgroup, link)->path, dir + 1, length - 1))
+			return true;
+	return !strcmp(path, "/");
+}
+
+/* ---- limits ---- */
+
+/* @dir: of a cgroup below the mount, "./a"; a name that is cut is not that of a file */
+static int open_file(const struct cgroups *cgroups, const char *dir, const char *file)
+{
+	char name[CGROUP_PATH_MAX + sizeof("./memory.events.local")];
+
+	snprintf(name, sizeof(name), "%s/%s", dir, file);
+	return openat(cgroups->mount, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Charges that found it at memory.max or memory.high. Without the memory controller it has no limit. */
+static uint64_t read_hits(const struct cgroups *cgroups, const char *dir)
+{
+	int fd = open_file(cgroups, dir, "memory.events.local");
+	char text[512];
+	ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	const char *high, *max;
+
+	file_close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	high = strstr(text, "high ");
+	max = strstr(text, "max ");
+	return high && max ? strtoull(high + 5, NULL, 10) + strtoull(max + 4, NULL, 10) : 0;
+}
+
+/* Returns how often a cgroup was at its limits in the run; UNKNOWN, also for one that is gone. */
+static uint64_t hits_of(const struct cgroups *cgroups, const char *dir)
+{
+	uint64_t before, hits;
+	struct hash_link *link;
+	struct stat status;
+
+	if (cgroups->mount >= 0) {
+		if (fstatat(cgroups->mount, dir, &status, AT_SYMLINK_NOFOLLOW))
+			return UNKNOWN;
+		link = hash_peek(&cgroups->hash, status.st_ino);
+		before = link ? container_of(link, struct cgroup, link)->hits : cgroups->before;
+		hits = read_hits(cgroups, dir);
+		return hits < before ? UNKNOWN : hits - before;
+	}
+	TAILQ_FOREACH(link, &cgroups->hash.used, use)
+		if (!strcmp(container_of(link, struct cgroup, link)->path, dir + 1))
+			return container_of(link, struct cgroup, link)->hits;
+	return UNKNOWN;
+}
+
+/* Where several were at their limits in the run, nobody knows at which one a stall was. */
+static size_t find_limit(const struct cgroups *cgroups, const char *path)
+{
+	char dir[CGROUP_PATH_MAX + 1] = ".";
+	size_t found = 0;
+
+	text_append(dir, sizeof(dir), 1, path);
+	for (char *slash; (slash = strrchr(dir, '/')) && slash[1]; *slash = '\0') {
+		uint64_t hits = hits_of(cgroups, dir);
+
+		if (hits == UNKNOWN || (hits && found))
+			return 0;
+		if (hits)
+			found = strlen(dir + 1);
+	}
+	return found;
+}
+
+/* The files of a running kernel are read once a second, however many stalls there are. */
+const char *cgroups_limit(struct cgroups *cgroups, const char *path, char limit[CGROUP_PATH_MAX])
+{
+	uint64_t key = hash_text(path);
+	uint64_t now = cgroups->mount < 0 ? 0 : clock_ns(CLOCK_MONOTONIC);
+	struct limit_answer *answer = &cgroups->answers[key % ANSWERS];
+
+	if (answer->key != key || now >= answer->until)
+		*answer = (struct limit_answer){ key, now ? now + NS_PER_SECOND : UNKNOWN,
+						 find_limit(cgroups, path) };
+	snprintf(limit, CGROUP_PATH_MAX, "%.*s", (int)answer->length, path);
+	return limit;
+}
+
+/* ---- the walk ---- */
+
 /* Leaves out a cgroup if nobody could tell that it is new. @dir: its directory below the mount, "./a" */
-static void read_cgroup_pressure(struct cgroups *cgroups, uint64_t id, const char *dir, bool begins)
+static void read_cgroup(struct cgroups *cgroups, uint64_t id, const char *dir, bool begins)
 {
 	struct hash_link *link = hash_find(&cgroups->hash, id);
-	char name[CGROUP_PATH_MAX + sizeof("./memory.pressure")];
 	struct memory_pressure now;
 	struct cgroup *cgroup;
 	int fd;
 
 	if (!link && !begins && cgroups->before == UNKNOWN)
 		return;
-	/* A name that is cut is not that of a file. */
-	snprintf(name, sizeof(name), "%s/memory.pressure", dir);
-	fd = openat(cgroups->mount, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	fd = open_file(cgroups, dir, "memory.pressure");
 	memory_pressure_read(fd, &now);
 	file_close(fd);
 	cgroup = link ? container_of(link, struct cgroup, link) : add_cgroup(cgroups, id, dir + 1);
+	if (begins)
+		cgroup->hits = read_hits(cgroups, dir);
 	if (begins)
 		cgroup->before = now.known ? now.some : UNKNOWN;
 	else if (now.known)
@@ -296,7 +402,7 @@ void cgroups_walk(struct cgroups *cgroups, enum cgroups_walk which, FILE *stream
 		    fstatat(cgroups->mount, dir, &status, AT_SYMLINK_NOFOLLOW))
 			continue;
 		if (count++ < cgroups->size && which != CGROUPS_NAMES)
-			read_cgroup_pressure(cgroups, status.st_ino, dir, which == CGROUPS_BEGIN);
+			read_cgroup(cgroups, status.st_ino, dir, which == CGROUPS_BEGIN);
 		/* The memory of a cgroup counts in those above it, too, which have more links. */
 		if (which == CGROUPS_NOW && status.st_nlink <= 2 &&
 		    !file_read(entry->fts_path, "memory.current", &text, NULL)) {
@@ -310,7 +416,8 @@ void cgroups_walk(struct cgroups *cgroups, enum cgroups_walk which, FILE *stream
 		known = which == CGROUPS_NOW && cgroups_pressure(cgroups, path, &ns);
 		text_print_field(stream, path, known ? ' ' : '\n');
 		if (known)
-			fprintf(stream, "%" PRIu64 " %" PRIu64 "\n", ns / NS_PER_US, bytes);
+			fprintf(stream, "%" PRIu64 " %" PRIu64 " %" PRIi64 "\n", ns / NS_PER_US,
+				bytes, (int64_t)hits_of(cgroups, dir));
 	}
 	/* At the end of the tree fts_read() sets errno to 0. */
 	whole = whole && tree && count < most && !errno;

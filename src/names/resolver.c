@@ -197,15 +197,19 @@ void resolver_see(struct resolver *resolver, const struct record *record)
 void resolver_learn(struct resolver *resolver, enum event_id id, const struct record *record)
 {
 	struct task_cache *tasks = resolver->tasks;
+	const struct task_info *task = task_cache_info(tasks, record->tid, record->ts);
+	const char *memcg;
 
-	if (id == EVENT_FORK)
-		task_cache_suppose(tasks, record->child, record->ts, "parent",
-				   task_cache_info(tasks, record->tid, record->ts)->cgroup);
-	else if (id == EVENT_OOM_VICTIM)
+	if (id == EVENT_FORK) {
+		task_cache_suppose(tasks, record->child, record->ts, "parent", task->cgroup);
+	} else if (id == EVENT_OOM_VICTIM) {
 		task_cache_see_victims(tasks, record->ts);
-	else if (record->fields.memcg_id)
-		task_cache_suppose(tasks, record->tid, record->ts, "reclaim",
-				   resolver_memcg(resolver, record->fields.memcg_id));
+	} else if (record->fields.memcg_id && !*task->cgroup) {
+		memcg = resolver_memcg(resolver, record->fields.memcg_id);
+		/* A limit may be that of a cgroup above the task's. */
+		if (!cgroups_is_inner(resolver->cgroups, memcg))
+			task_cache_suppose(tasks, record->tid, record->ts, "reclaim", memcg);
+	}
 }
 
 void resolver_mark_clock(struct resolver *resolver, uint64_t ts, uint64_t realtime)
@@ -302,6 +306,12 @@ const struct task_info *resolver_task(struct resolver *resolver, int tid, uint64
 const char *resolver_memcg(struct resolver *resolver, uint64_t memcg_id)
 {
 	return cgroups_path(resolver->cgroups, memcg_id);
+}
+
+const char *resolver_limit(struct resolver *resolver, const char *cgroup,
+			   char limit[TASK_CGROUP_MAX])
+{
+	return cgroups_limit(resolver->cgroups, cgroup, limit);
 }
 
 void resolver_read_pressure(struct resolver *resolver, bool begins)

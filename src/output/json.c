@@ -160,6 +160,7 @@ static void json_task(struct json *json, const struct named_stall *named)
 	json_if(json, "ended", task->ended);
 	json_known(json, "cgroup_source", task->source);
 	json_if(json, "background", named->background);
+	json_if(json, "on_purpose", named->on_purpose);
 	json_if(json, "interrupt", task_key_in_interrupt(named->stall->key));
 	json_close(json, '}');
 }
@@ -485,16 +486,16 @@ static void json_waiters(struct json *json, const char *key, const struct summar
 	json_open(json, key, '[');
 	for (size_t i = 0; i < view->top && (waiter = summary_at(view->summary, kind, i)); i++) {
 		json_open(json, NULL, '{');
-		if (kind != SUMMARY_CGROUPS)
+		if (kind == SUMMARY_TASKS || kind == SUMMARY_KERNEL_THREADS)
 			json_signed(json, "tid", (int)waiter->ranked.id);
 		json_string(json, kind == SUMMARY_CGROUPS ? "cgroup" : "name", waiter->ranked.name);
 		json_latency(json, &waiter->latency);
 		json_number(json, "error_ns", waiter->ranked.error);
-		if (kind != SUMMARY_KERNEL_THREADS)
+		if (kind < SUMMARY_KERNEL_THREADS)
 			json_causes(json, waiter->causes);
 		if (kind == SUMMARY_CGROUPS)
 			json_reclaimed(json, view, waiter);
-		if (kind != SUMMARY_KERNEL_THREADS)
+		if (kind < SUMMARY_KERNEL_THREADS)
 			json_waits(json, view, &waiter->waits);
 		if (view_pressure(view, kind, i, &pressure))
 			json_number(json, "pressure_some_ns", pressure);
@@ -636,6 +637,7 @@ void json_summary(struct writer *writer, const struct summary_view *view)
 	json_waiters(&json, "cgroups", view, SUMMARY_CGROUPS);
 	json_waiters(&json, "kernel_threads", view, SUMMARY_KERNEL_THREADS);
 	json_oom_kills(&json, summary);
+	json_waiters(&json, "on_purpose", view, SUMMARY_PURPOSES);
 	json_pressure(&json, view);
 	if (most && !view->is_part) {
 		json_string(&json, "most_memory", most);

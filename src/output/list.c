@@ -81,7 +81,7 @@ static int list_stall(struct output *output, const struct named_stall *named)
 	line_pad(&line, UNIT_COLUMN - 1);
 	line_add_text(&line, " ");
 	if (named->background)
-		line_add_text(&line, "(background)");
+		line_add_text(&line, named->on_purpose ? "(on purpose)" : "(background)");
 	else if (task_key_in_interrupt(stall->key))
 		line_add_text(&line, "(interrupt)");
 	else

@@ -284,17 +284,20 @@ static void metrics_stalls(struct writer *writer, const struct summary_view *vie
 	metrics_histogram(writer, "allocfilt_stall_duration_seconds",
 			  "Stalls of tasks that waited.", &waiting->latency);
 	metrics_histogram(writer, "allocfilt_background_duration_seconds",
-			  "Slow runs of kswapd and kcompactd.", &background->latency);
+			  "Slow runs of kswapd, kcompactd and khugepaged.", &background->latency);
+	metrics_one(writer, "allocfilt_on_purpose_seconds_total", "counter",
+		    "Reclaim and compaction that somebody asked for, while no task waited.",
+		    summary_stalls(view->summary, STALLS_ON_PURPOSE)->latency.total);
 	metrics_functions(writer, view->plan);
 	metrics_units(writer, view, goes_on);
 	metrics_one(writer, "allocfilt_incomplete_stalls_total", "counter",
-		    "Stalls of which records may be missing, of kswapd and kcompactd too.",
+		    "Stalls of which records may be missing, of kernel threads and on purpose too.",
 		    summary_incomplete(view->summary, LACKS_NOTHING));
 	metric = metrics_begin(writer, "allocfilt_phase_seconds_total", "counter",
 			       "Where the time of stalls of tasks that waited went.");
 	metrics_phases(&metric, &waiting->phases);
 	metric = metrics_begin(writer, "allocfilt_background_phase_seconds_total", "counter",
-			       "Where the time of slow runs of kswapd and kcompactd went.");
+			       "Where the time of slow runs of kernel threads went.");
 	for (int group = 0; group < PHASE_GROUPS; group++) {
 		struct line labels;
 

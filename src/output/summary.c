@@ -431,6 +431,13 @@ static const char *cgroup_label(const struct summary_view *view, const char *pat
 	return slash + 1;
 }
 
+static void add_cgroup(struct line *line, const struct writer *writer,
+		       const struct summary_view *view, const char *before, const char *path)
+{
+	line_add_text(line, before);
+	line_add_name(line, writer, cgroup_label(view, path));
+}
+
 /* Adds who had the CPUs that tasks waited for, with the shares of the @waited ns. */
 static void add_had_cpu(struct line *line, const struct writer *writer,
 			const struct summary_view *view, uint64_t waited)
@@ -450,10 +457,8 @@ static void add_had_cpu(struct line *line, const struct writer *writer,
 		line_add_name(&share, writer,
 			      runner->ranked.id == SUMMARY_IDLE ? "nobody (waking up)" :
 								  runner->ranked.name);
-		if (strlen(runner->cgroup) > 1) {
-			line_add_text(&share, " in ");
-			line_add_name(&share, writer, cgroup_label(view, runner->cgroup));
-		}
+		if (strlen(runner->cgroup) > 1)
+			add_cgroup(&share, writer, view, " in ", runner->cgroup);
 		line_add(&share, " %.0f %%", (double)runner->ranked.total * 100 / (double)waited);
 		if (rank && line->used + share.used > SHARE_COLUMNS)
 			break;
@@ -756,19 +761,19 @@ static void put_worst(struct writer *writer, const struct summary_view *view)
 	line_put(&line, writer);
 }
 
-static void put_background(struct writer *writer, const struct summary_view *view)
+static void put_background(struct writer *writer, const struct summary_view *view,
+			   enum summary_table kind, const char *title)
 {
-	size_t count = summary_count(view->summary, SUMMARY_KERNEL_THREADS);
+	size_t count = summary_count(view->summary, kind);
 	size_t rows = rows_of(view);
 	struct line line;
 
 	if (!count)
 		return;
 	line_clear(&line);
-	line_add(&line, "background (nobody waited):");
+	line_add(&line, "%s (nobody waited):", title);
 	for (size_t i = 0; i < count && i < rows; i++) {
-		const struct summary_total *thread =
-			summary_at(view->summary, SUMMARY_KERNEL_THREADS, i);
+		const struct summary_total *thread = summary_at(view->summary, kind, i);
 
 		line_add(&line, "%s ", i ? ";" : "");
 		line_add_name(&line, writer, thread->ranked.name);
@@ -800,15 +805,11 @@ static void put_remedies(struct writer *writer, const struct summary_view *view)
 		else
 			line_add(&line, "%.0f %%", (double)ns * 100 / (double)remedies->total);
 		cgroup = summary_remedy_cgroup(view->summary, remedy);
-		if (cgroup && remedies_ns(&cgroup->remedies, remedy) >= ns - ns / 2) {
-			line_add(&line, ", felt by ");
-			line_add_name(&line, writer, cgroup_label(view, cgroup->ranked.name));
-		}
+		if (cgroup && remedies_ns(&cgroup->remedies, remedy) >= ns - ns / 2)
+			add_cgroup(&line, writer, view, ", felt by ", cgroup->ranked.name);
 		if (runner && !strcmp(remedy->key, "cpu") && runner->ranked.total >= ns - ns / 2 &&
-		    strlen(runner->cgroup) > 1) {
-			line_add(&line, ", caused by ");
-			line_add_name(&line, writer, cgroup_label(view, runner->cgroup));
-		}
+		    strlen(runner->cgroup) > 1)
+			add_cgroup(&line, writer, view, ", caused by ", runner->cgroup);
 		if (bytes >> 20 && !view->is_part &&
 		    (!strcmp(remedy->key, "direct_reclaim") || !strcmp(remedy->key, "throttled") ||
 		     !strcmp(remedy->key, "dirty"))) {
@@ -942,17 +943,16 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 	line_put(&line, writer);
 }
 
-/* Direct reclaim and kswapd run for the whole machine. Cgroups with a stall at a limit are named. */
+/* Direct reclaim and kswapd run for the whole machine. Cgroups whose limits tasks were at are named. */
 static void put_reclaim(struct writer *writer, const struct summary_view *view)
 {
 	const struct phases *tasks = &summary_stalls(view->summary, STALLS_WAITING)->phases;
-	const struct phases *kswapd = &summary_stalls(view->summary, STALLS_BACKGROUND)->phases;
+	const struct phases *threads = &summary_stalls(view->summary, STALLS_BACKGROUND)->phases;
 	bool limits = tasks->groups & (1u << PHASE_MEMCG_RECLAIM | 1u << PHASE_MEMORY_HIGH);
-	bool machine = tasks->groups & 1u << PHASE_DIRECT_RECLAIM ||
-		       kswapd->groups & 1u << PHASE_OTHER_RECLAIM;
-	const struct summary_total *cgroup;
+	bool machine = (tasks->groups | threads->groups) & 1u << PHASE_DIRECT_RECLAIM ||
+		       threads->groups & 1u << PHASE_OTHER_RECLAIM;
+	const struct ranked *limit;
 	struct line line;
-	int named = 0;
 
 	if (!limits && !machine)
 		return;
@@ -960,14 +960,13 @@ static void put_reclaim(struct writer *writer, const struct summary_view *view)
 	line_add(&line, "reclaim ran for %scgroups at their limits",
 		 limits ? "" : "the machine, not for ");
 	for (size_t i = 0;
-	     i < rows_of(view) && (cgroup = summary_at(view->summary, SUMMARY_CGROUPS, i)); i++)
-		if (cgroup->causes[PHASE_MEMCG_RECLAIM].count ||
-		    cgroup->causes[PHASE_MEMORY_HIGH].count) {
-			line_add(&line, named++ ? ", " : " (");
-			line_add_name(&line, writer, cgroup_label(view, cgroup->ranked.name));
-		}
+	     i < rows_of(view) && (limit = summary_at(view->summary, SUMMARY_LIMITS, i)); i++) {
+		add_cgroup(&line, writer, view, i ? ", " : " (", limit->name);
+		line_add(&line, "%s", limit->id ? "" : " or above it");
+	}
 	if (limits)
-		line_add(&line, "%s, %s for the machine", named ? ")" : "",
+		line_add(&line, "%s, %s for the machine",
+			 summary_count(view->summary, SUMMARY_LIMITS) ? ")" : "",
 			 machine ? "and" : "not");
 	line_put(&line, writer);
 }
@@ -1000,7 +999,8 @@ int summary_text(struct writer *writer, const struct summary_view *view)
 	put_tables(writer, view);
 	put_worst(writer, view);
 	put_shrinkers(writer, view);
-	put_background(writer, view);
+	put_background(writer, view, SUMMARY_KERNEL_THREADS, "background");
+	put_background(writer, view, SUMMARY_PURPOSES, "work done on purpose");
 	put_remedies(writer, view);
 	if (view->form == SUMMARY_FULL) {
 		put_longest(writer, view);

@@ -352,9 +352,14 @@ static void tree_put_head(struct writer *writer, const struct terminal *terminal
 	else
 		line_add(&line, "%s ", time);
 	stall_task(&line, named,
-		   named->background ? "" : cgroup_name(named->task_info->cgroup, unit),
+		   named->background && !named->on_purpose ?
+			   "" :
+			   cgroup_name(named->task_info->cgroup, unit),
 		   terminal->colour ? &coloured : &plain);
-	line_add(&line, "%s, %s", named->background ? " (background)" : "",
+	line_add(&line, "%s, %s",
+		 named->on_purpose ? " (on purpose)" :
+		 named->background ? " (background)" :
+				     "",
 		 terminal->colour ? BOLD : "");
 	line_add_ms(&line, 0, stall->end - stall->start);
 	line_add(&line, " ms%s", terminal->colour ? PLAIN : "");

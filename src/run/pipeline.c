@@ -121,13 +121,26 @@ static void name_other(struct pipeline *pipeline, const struct named_stall *name
 		strcpy(pipeline->others + used, name);
 }
 
+/* From 7.2 on the event that begins reclaim tells whose limit it was. A sleep at memory.high has none. */
+static void name_limit(struct named_stall *named, char limit[TASK_CGROUP_MAX])
+{
+	unsigned int groups = named->stall->phases.groups;
+	bool reclaims = !named->on_purpose && groups & 1u << PHASE_MEMCG_RECLAIM;
+
+	named->limit = "";
+	if (reclaims && *named->memcg)
+		named->limit = named->memcg;
+	else if (reclaims || groups & 1u << PHASE_MEMORY_HIGH)
+		named->limit = resolver_limit(named->resolver, named->task_info->cgroup, limit);
+}
+
 static int show_stall(void *context, const struct stall *stall)
 {
 	struct pipeline *pipeline = context;
 	struct resolver *resolver = pipeline->resolver;
 	struct stall_window window = { .entry = NULL };
 	struct named_stall named;
-	char asked_by[ASKED_BY_MAX];
+	char asked_by[ASKED_BY_MAX], limit[TASK_CGROUP_MAX];
 
 	if (!selection_has_time(&pipeline->selection, stall->start))
 		return 0;
@@ -145,7 +158,8 @@ static int show_stall(void *context, const struct stall *stall)
 	named.asked_by = resolver_asked_by(resolver, stall->stack, asked_by);
 	named.resolver = resolver;
 	named.function = NULL;
-	named.background = selection_is_background(&named);
+	selection_set_background(&pipeline->selection, &named);
+	name_limit(&named, limit);
 	if (!selection_has_stall(&pipeline->selection, &named)) {
 		pipeline->not_shown.others++;
 		name_other(pipeline, &named);
@@ -187,7 +201,15 @@ static void count_wait(void *context, const struct memory_wait *wait)
 {
 	struct pipeline *pipeline = context;
 	struct resolver *resolver = pipeline->resolver;
-	const struct stall stall = { .key = wait->key, .order = -1, .start = wait->start };
+	const struct stall stall = {
+		.key = wait->key,
+		.order = -1,
+		.gfp_names = "",
+		.start = wait->start,
+		.waited = true,
+		.phases.groups = 1u << catalog_roles[wait->role].group,
+	};
+	char limit[TASK_CGROUP_MAX];
 	struct named_stall named = {
 		.stall = &stall,
 		.task_info = resolver_task(resolver, wait->tid, wait->end),
@@ -199,7 +221,8 @@ static void count_wait(void *context, const struct memory_wait *wait)
 	uint64_t least = pipeline->report ? pipeline->report : pipeline->plan->threshold;
 	bool is_long = wait->end - wait->start >= least;
 
-	named.background = selection_is_background(&named);
+	selection_set_background(&pipeline->selection, &named);
+	name_limit(&named, limit);
 	/* It has no cause, as it has no order. Kills are told of all tasks. */
 	if (!selection_has_time(&pipeline->selection, wait->start) ||
 	    (wait->role != ROLE_OOM_KILLER &&

@@ -174,7 +174,7 @@ bool selection_has_time(const struct selection *selection, uint64_t ts)
 }
 
 /* The name alone proves nothing: any program may use it, and end before it is looked up. */
-bool selection_is_background(const struct named_stall *named)
+static bool is_background_thread(const struct named_stall *named)
 {
 	const struct task_info *task = named->task_info;
 	const char *name = named->name;
@@ -182,7 +182,30 @@ bool selection_is_background(const struct named_stall *named)
 	if (task_key_in_interrupt(named->stall->key) || *name != 'k' ||
 	    (task->pid ? !task->kernel_thread : task->ended))
 		return false;
-	return matches("kswapd[0-9]*", name) || matches("kcompactd[0-9]*", name);
+	return matches("kswapd[0-9]*", name) || matches("kcompactd[0-9]*", name) ||
+	       !strcmp(name, "khugepaged");
+}
+
+/*
+ * From 5.9 on the kernel counts no memory wait where somebody lowers a limit or writes to memory.reclaim
+ * (mm/memcontrol.c), nor ever for compact_memory and drop_caches (mm/compaction.c, fs/drop_caches.c). Nor
+ * did node_reclaim() before 5.15. Where waits of some tasks alone are recorded, so are events.
+ */
+static bool works_without_wait(const struct selection *selection, const struct stall *stall)
+{
+	return plan_has_waits(selection->plan) && !stall->waited && !stall->incomplete &&
+	       (stall->nr_events || !selection->any) &&
+	       stall->phases.groups & (1u << PHASE_MEMCG_RECLAIM | 1u << PHASE_OTHER_RECLAIM |
+				       1u << PHASE_COMPACTION) &&
+	       !(stall->phases.groups & (1u << PHASE_DIRECT_RECLAIM | 1u << PHASE_NODE_RECLAIM));
+}
+
+void selection_set_background(const struct selection *selection, struct named_stall *named)
+{
+	bool thread = is_background_thread(named);
+
+	named->background = thread || works_without_wait(selection, named->stall);
+	named->on_purpose = named->background && !thread && !named->task_info->kernel_thread;
 }
 
 /* An interrupt only happened during a task. */

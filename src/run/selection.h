@@ -46,8 +46,8 @@ const pid_t *selection_pids(const struct selection *selection);
 /** selection_has_record - is the record of a task that is shown? In order of time; forks with their fields. */
 bool selection_has_record(struct selection *selection, const struct record *record);
 
-/** selection_is_background - is the stall of kswapd or kcompactd, for which no task waits? */
-bool selection_is_background(const struct named_stall *named);
+/** selection_set_background - set both members of @named that say that nobody waited for the stall */
+void selection_set_background(const struct selection *selection, struct named_stall *named);
 
 /** selection_has_time - does what began at @ts, of the trace clock, count by --from and --to? */
 bool selection_has_time(const struct selection *selection, uint64_t ts);

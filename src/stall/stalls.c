@@ -153,6 +153,10 @@ static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cu
 			    is_part		    ? LACKS_PART :
 			    sum->no_switch	    ? LACKS_SWITCH :
 						      LACKS_NOTHING;
+	/* The begin of a wait around it may have come before the run, or be lost. */
+	stall->waited = stall->start < stalls->began || task->waited_until > stall->start ||
+			(stalls->lost_last && stall->start < stalls->lost_last + WAIT_PATIENCE) ||
+			(task->nr_waits && task->wait_start < stall->end);
 	task->ended_at = stall->end;
 	stalls->limited += dropped;
 	if (dropped && stall->start <= task->slow_first)

@@ -14,6 +14,7 @@
 #define DIRECT	BIT(PHASE_DIRECT_RECLAIM)
 #define MEMCG	BIT(PHASE_MEMCG_RECLAIM)
 #define NODE	BIT(PHASE_NODE_RECLAIM)
+#define HIGH	BIT(PHASE_MEMORY_HIGH)
 #define RECLAIM (DIRECT | MEMCG | NODE)
 
 /* ---- conditions ---- */
@@ -41,10 +42,10 @@ static bool scans_dirty(const struct named_stall *named)
 	return count[COUNT_SCANNED] >= 32 && 4 * count[COUNT_DIRTY] >= 3 * count[COUNT_SCANNED];
 }
 
-/* Huge pages of hugetlbfs have other flags. khugepaged has a setting of its own, and no task waits for it. */
+/* Huge pages of hugetlbfs have other flags. */
 static bool asks_for_thp(const struct named_stall *named)
 {
-	return strstr(named->stall->gfp_names, "TRANSHUGE") && strcmp(named->name, "khugepaged");
+	return strstr(named->stall->gfp_names, "TRANSHUGE");
 }
 
 /*
@@ -73,10 +74,15 @@ static bool scans_in_vain(const struct named_stall *named)
 
 static bool is_limited_above(const struct named_stall *named)
 {
-	size_t length = strlen(named->memcg);
+	size_t length = strlen(named->limit);
 
-	return length > 1 && !strncmp(named->task_info->cgroup, named->memcg, length) &&
+	return length > 1 && !strncmp(named->task_info->cgroup, named->limit, length) &&
 	       named->task_info->cgroup[length] == '/';
+}
+
+static bool is_limit_unknown(const struct named_stall *named)
+{
+	return !*named->limit || strcmp(named->limit, named->task_info->cgroup) != 0;
 }
 
 /* Lost records may have been of a slow function. */
@@ -107,7 +113,7 @@ static bool lost_cpu_to_others(const struct named_stall *named)
 /* The first row that fits a nanosecond has it, so special findings come before general ones. */
 static const struct {
 	unsigned int groups, parts, states;		/* bits of enum phase_group, … */
-	bool (*holds)(const struct named_stall *named); /* NULL: always, for short waits too */
+	bool (*holds)(const struct named_stall *named); /* NULL: always */
 	struct remedy remedy;
 } rows[REMEDIES] = {
 	ROW("cpu", ANY, ANY, BIT(STATE_WAITED), lost_cpu_to_others,
@@ -140,21 +146,26 @@ static const struct {
 	    "Look at /proc/buddyinfo, and with --stack at who asks for such blocks.",
 	    "Raise vm.compaction_proactiveness or vm.min_free_kbytes, to have blocks made in advance.",
 	    VM_RST),
+	ROW("limit_above", MEMCG | HIGH, ANY, ANY, is_limited_above,
+	    "A cgroup above was at its limit, which all units in it share.",
+	    "Look at the cgroup at its limit, and at memory.current of those in it.",
+	    "Set MemoryLow= on the unit that suffers, MemoryHigh= on the one that takes most.",
+	    UNITS ", " CGROUPS),
+	ROW("limit_unknown", MEMCG | HIGH, ANY, ANY, is_limit_unknown,
+	    "A limit was reached: the unit's own, or that of another cgroup, mostly one above it.",
+	    "Look at memory.max, memory.high and memory.events.local of the unit and of its slices.",
+	    "Raise the limit that is reached (MemoryMax=, MemoryHigh=), or use less memory below it.",
+	    UNITS ", " CGROUPS),
 	ROW("limit_in_use", MEMCG, ANY, ANY, scans_in_vain,
 	    "The unit's own limit is below what it uses: everything was scanned to free a few pages.",
 	    "Look at memory.stat, memory.peak and memory.events of the cgroup.",
 	    "Raise MemoryMax= of the unit, or have it use less memory.", UNITS ", " CGROUPS),
-	ROW("limit_above", MEMCG, ANY, ANY, is_limited_above,
-	    "A cgroup above was at its limit, which all units in it share.",
-	    "Look at the cgroup that was reclaimed, and at memory.current of those in it.",
-	    "Set MemoryLow= on the unit that suffers, MemoryHigh= on the one that takes most.",
-	    UNITS ", " CGROUPS),
 	ROW("limit", MEMCG, ANY, ANY, NULL,
 	    "The unit was at its own limit, and freed its own memory, not the machine's.",
 	    "Look at memory.events and memory.peak of the unit, and of the slices that it is in.",
 	    "Raise MemoryMax= or MemoryHigh= of the unit, or have it use less memory.",
 	    UNITS ", " CGROUPS),
-	ROW("memory_high", BIT(PHASE_MEMORY_HIGH), ANY, ANY, NULL,
+	ROW("memory_high", HIGH, ANY, ANY, NULL,
 	    "The unit was above its MemoryHigh=, and the kernel slowed it down.",
 	    "Look at memory.current, memory.high and memory.events of the unit, and of its slices.",
 	    "Raise MemoryHigh= of the unit, or have it use less memory.", UNITS ", " CGROUPS),
@@ -217,14 +228,13 @@ static void explain_ns(struct remedies *remedies, unsigned int holding, unsigned
 	add_ns(&remedies->total, ns);
 }
 
-/* Rows that have a condition hold for @named alone, if it is not NULL. */
 static unsigned int rows_holding(const struct named_stall *named)
 {
 	unsigned int holding = 0;
 
 	for (int row = 0; row < REMEDIES; row++)
-		if (!rows[row].holds || (named && rows[row].groups & named->stall->phases.groups &&
-					 rows[row].holds(named)))
+		if (!rows[row].holds ||
+		    (rows[row].groups & named->stall->phases.groups && rows[row].holds(named)))
 			holding |= BIT(row);
 	return holding;
 }
@@ -249,13 +259,14 @@ void remedies_add(struct remedies *remedies, const struct remedies *more)
 		add_ns(&remedies->ns[row], more->ns[row]);
 }
 
-void remedies_wait(struct remedies *remedies, const struct memory_wait *wait, bool is_long)
+void remedies_wait(struct remedies *remedies, const struct named_stall *named,
+		   const struct memory_wait *wait, bool is_long)
 {
 	const struct catalog_role *reason = &catalog_roles[wait->role];
 
 	if (!is_long)
-		explain_ns(remedies, rows_holding(NULL), reason->group, reason->part, STATE_UNKNOWN,
-			   wait->end - wait->start);
+		explain_ns(remedies, rows_holding(named), reason->group, reason->part,
+			   STATE_UNKNOWN, wait->end - wait->start);
 }
 
 /* ---- reading ---- */

@@ -6,7 +6,10 @@
 #include "allocfilt/base/hash.h"
 #include "allocfilt/base/text.h"
 #include "allocfilt/names/shrinkers.h"
+#include "allocfilt/names/units.h"
 #include "allocfilt/stats/summary.h"
+
+#define PURPOSE_MAX (TASK_COMM_MAX + 2 * UNIT_NAME_BYTES + 32)
 
 /* A copy of a stall with everything it points to. */
 struct kept_stall {
@@ -21,6 +24,7 @@ struct kept_stall {
 	char gfp_names[STALL_GFP_MAX];
 	char compaction[160];
 	char memcg[TASK_CGROUP_MAX];
+	char limit[TASK_CGROUP_MAX];
 	char asked_by[ASKED_BY_MAX];
 };
 
@@ -35,6 +39,8 @@ static const struct {
 	[SUMMARY_RUNNERS] = { SUMMARY_RUNNERS_MAX, sizeof(struct runner_total), RECORD_COMM_SIZE },
 	[SUMMARY_RECLAIMED] = { SUMMARY_RECLAIMED_MAX, sizeof(struct ranked), TASK_CGROUP_MAX },
 	[SUMMARY_VICTIMS] = { SUMMARY_VICTIMS_MAX, sizeof(struct victim_total), TASK_COMM_MAX },
+	[SUMMARY_LIMITS] = { SUMMARY_LIMITS_MAX, sizeof(struct ranked), TASK_CGROUP_MAX },
+	[SUMMARY_PURPOSES] = { SUMMARY_KERNEL_MAX, sizeof(struct summary_total), PURPOSE_MAX },
 	[SUMMARY_SHRINKERS] = { SHRINKERS_MAX, sizeof(struct shrinker_total), 1 },
 	[SUMMARY_SUPERBLOCKS] = { SHRINKER_NAMES_MAX, sizeof(struct shrinker_total), 1 },
 };
@@ -162,6 +168,8 @@ static void keep_stall(struct kept_stall *kept, const struct named_stall *named)
 	kept->named.function = kept->function;
 	snprintf(kept->memcg, sizeof(kept->memcg), "%s", named->memcg);
 	kept->named.memcg = kept->memcg;
+	snprintf(kept->limit, sizeof(kept->limit), "%s", named->limit);
+	kept->named.limit = kept->limit;
 	if (named->asked_by)
 		kept->named.asked_by = strcpy(kept->asked_by, named->asked_by);
 	snprintf(kept->gfp_names, sizeof(kept->gfp_names), "%s", named->stall->gfp_names);
@@ -197,13 +205,44 @@ static void count_cause(struct cause_sum *sum, uint64_t ns)
 	add_ns(&sum->total, ns);
 }
 
+static const char *unit_or_path(const char *cgroup, char unit[UNIT_NAME_BYTES])
+{
+	return unit_name_of_cgroup(cgroup, unit) ? unit : cgroup;
+}
+
+/* A task that had ended is not in the cgroup that it reclaimed, which is supposed to be its own. */
+static void count_purpose(struct summary *summary, const struct named_stall *named, uint64_t ns)
+{
+	const struct task_info *task = named->task_info;
+	const char *cgroup = task->source && !strcmp(task->source, "reclaim") ? "" : task->cgroup;
+	bool compacts = cause_which(named->stall) == PHASE_COMPACTION;
+	char work[PURPOSE_MAX], unit[UNIT_NAME_BYTES], from[UNIT_NAME_BYTES];
+
+	snprintf(work, sizeof(work), "%s%s%s %s%s%s", named->name, *cgroup ? " in " : "",
+		 unit_or_path(cgroup, unit), compacts ? "compacted memory" : "reclaimed",
+		 *named->memcg ? " from " : "", unit_or_path(named->memcg, from));
+	count_total(summary, SUMMARY_PURPOSES, hash_text(work), work, ns);
+}
+
+static void count_limit(struct ranking *table, const struct named_stall *named, uint64_t ns)
+{
+	const char *limit = *named->limit ? named->limit : named->task_info->cgroup;
+
+	if (*limit &&
+	    named->stall->phases.groups & (1u << PHASE_MEMCG_RECLAIM | 1u << PHASE_MEMORY_HIGH))
+		ranking_spend(table,
+			      ranking_enter(table, *named->limit ? hash_text(limit) : 0, limit),
+			      ns);
+}
+
 void summary_stall(struct summary *summary, const struct named_stall *named)
 {
 	const struct stall *stall = named->stall;
 	const char *cgroup = named->task_info->cgroup;
 	uint64_t ns = stall->end - stall->start;
-	struct summary_stalls *stalls =
-		&summary->stalls[named->background ? STALLS_BACKGROUND : STALLS_WAITING];
+	struct summary_stalls *stalls = &summary->stalls[named->on_purpose ? STALLS_ON_PURPOSE :
+							 named->background ? STALLS_BACKGROUND :
+									     STALLS_WAITING];
 	struct ranking *reclaimed = summary->tables[SUMMARY_RECLAIMED];
 	struct remedies remedies = { 0 };
 	int cause = cause_which(stall);
@@ -216,6 +255,10 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 	latency_add(&stalls->latency, ns);
 	phases_add(&stalls->phases, &stall->phases);
 	count_cause(&stalls->causes[cause], ns);
+	if (named->on_purpose) {
+		count_purpose(summary, named, ns);
+		return;
+	}
 	if (named->background) {
 		count_total(summary, SUMMARY_KERNEL_THREADS, (uint64_t)stall->tid, named->name, ns);
 		return;
@@ -233,6 +276,7 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 		return;
 	total = count_total(summary, SUMMARY_TASKS, (uint64_t)stall->tid, named->name, ns);
 	count_cause(&total->causes[cause], ns);
+	count_limit(summary->tables[SUMMARY_LIMITS], named, ns);
 	if (!*cgroup)
 		return;
 	total = count_total(summary, SUMMARY_CGROUPS, hash_text(cgroup), cgroup, ns);
@@ -279,12 +323,12 @@ void summary_wait(struct summary *summary, const struct named_stall *named,
 	/* Short waits make no run of kswapd. */
 	if (named->background || wait->in_progress || wait->role == ROLE_OOM_KILLER)
 		return;
-	remedies_wait(&summary->stalls[STALLS_WAITING].remedies, wait, is_long);
+	remedies_wait(&summary->stalls[STALLS_WAITING].remedies, named, wait, is_long);
 	count_wait_of(summary, SUMMARY_TASKS, (uint64_t)wait->tid, named->name, wait, is_long);
 	if (!*cgroup)
 		return;
 	total = count_wait_of(summary, SUMMARY_CGROUPS, hash_text(cgroup), cgroup, wait, is_long);
-	remedies_wait(&total->remedies, wait, is_long);
+	remedies_wait(&total->remedies, named, wait, is_long);
 }
 
 const void *summary_at(const struct summary *summary, enum summary_table which, size_t rank)

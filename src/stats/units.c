@@ -160,7 +160,7 @@ void units_wait(struct units *units, const struct named_stall *named,
 	unit_of(named, name);
 	total = ranking_enter(units->period, hash_text(name), name);
 	waits_add(&total->waits, wait, is_long);
-	remedies_wait(&total->remedies, wait, is_long);
+	remedies_wait(&total->remedies, named, wait, is_long);
 	ranking_spend(units->period, total, is_long ? 0 : wait->end - wait->start);
 	series = find_series(units, name, wait->end);
 	waits_add(&series->waits, wait, is_long);

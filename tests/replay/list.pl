@@ -30,6 +30,7 @@ my ($headings, $date) = (0, '');
 sub unit_of {
 	my ($task) = @_;
 
+	return '(on purpose)' if $task->{on_purpose};
 	return '(background)' if $task->{background};
 	return '(interrupt)' if $task->{interrupt};
 	return $1 if ($task->{cgroup} // '') =~ m{^/[^/]+\.slice/([^/]+\.service)$};

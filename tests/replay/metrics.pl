@@ -182,6 +182,11 @@ my %own_causes;	# of a unit: the first that it had
 for my $object (json_lines($json)) {
 	$summary = $object if $object->{type} eq 'summary';
 	next if $object->{type} ne 'stall';
+	expect('allocfilt_incomplete_stalls_total', '', $object->{incomplete} ? 1 : 0);
+	if ($object->{task}{on_purpose}) {
+		expect('allocfilt_on_purpose_seconds_total', '', $object->{duration_ns}, 1);
+		next;
+	}
 	my $whose = $object->{task}{background} ? 'background' : 'stall';
 	my $phases = $object->{task}{background} ? 'background_phase' : 'phase';
 	if (!$object->{task}{background}) {
@@ -197,7 +202,6 @@ for my $object (json_lines($json)) {
 	expect_histogram("allocfilt_${whose}_duration_seconds", $object->{duration_ns});
 	expect_phases("allocfilt_${phases}_seconds_total", $object->{phases},
 		      $object->{task}{background});
-	expect('allocfilt_incomplete_stalls_total', '', $object->{incomplete} ? 1 : 0);
 	$stalls++;
 }
 $summary or die "$json: no summary\n";
@@ -252,6 +256,7 @@ fold('allocfilt_memory_wait_seconds_total', $KEYS, \&sum0, qr/^reason=[^,]*/, 'r
 
 # Without any stall these are all zero.
 expect_phases('allocfilt_phase_seconds_total', $summary->{stalls}{phases}) if !$stalls;
+expect('allocfilt_on_purpose_seconds_total', '', 0, 1);
 expect('allocfilt_threshold_seconds', '', $summary->{threshold_ns}, 1);
 my @superblocks;
 for my $shrinker (@{$summary->{shrinkers}}) {

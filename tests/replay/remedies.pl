@@ -20,7 +20,19 @@ use Json;
 my ($file, @keys) = @ARGV;
 die "usage: remedies.pl JSON [KEY|!KEY]...\n" unless defined $file;
 
-sub asks_for_thp { ($_[0]{gfp} // '') =~ /TRANSHUGE/ && $_[0]{task}{name} ne 'khugepaged' }
+sub asks_for_thp { ($_[0]{gfp} // '') =~ /TRANSHUGE/ }
+
+# Where it was not the task's own: no capture of ours says which cgroups were at their limits in it, so that is
+# known from the event alone.
+sub limit_of_others {
+	my ($stall) = @_;
+	my $limit = $stall->{phases}{memcg_reclaim}{total_ns} ? $stall->{memcg} // '' : '';
+	my $cgroup = $stall->{task}{cgroup} // '';
+
+	wrong("$stall->{ts_ns}: a limit of $stall->{limit}, not of $limit") if ($stall->{limit} // '') ne $limit;
+	return 'limit_above' if length $limit > 1 && $cgroup =~ /^\Q$limit\E\//;
+	return $limit eq '' || $limit ne $cgroup ? 'limit_unknown' : undef;
+}
 
 sub asks_for_block {
 	my ($stall) = @_;
@@ -44,10 +56,12 @@ sub reclaim_key {
 	return 'huge_pages' if $phase eq 'direct_reclaim' && asks_for_thp($stall);
 	return 'fragmentation' if $phase eq 'direct_reclaim' && asks_for_block($stall);
 	return $phase if $phase ne 'memcg_reclaim';
+
+	my $others = limit_of_others($stall);
+
+	return $others if defined $others;
 	return 'limit_in_use' if defined $scanned && $scanned >= 32 && $scanned >= 4 * $reclaimed &&
 		defined $stall->{reclaim_priority} && !$stall->{reclaim_priority};
-	return 'limit_above' if length($stall->{memcg} // '') > 1 &&
-		($stall->{task}{cgroup} // '') =~ /^\Q$stall->{memcg}\E\//;
 	return 'limit';
 }
 
@@ -66,7 +80,8 @@ sub key {
 		return '' if $stall->{incomplete};
 		return { running => 'allocator_runs', unknown => 'not_recorded' }->{$state} // '';
 	}
-	return { memory_high => 'memory_high', swap_in => 'swap_in', refault => 'refault', oom_killer => 'oom' }
+	return limit_of_others($stall) // 'memory_high' if $phase eq 'memory_high';
+	return { swap_in => 'swap_in', refault => 'refault', oom_killer => 'oom' }
 		->{$phase} // '';
 }
 
@@ -96,8 +111,8 @@ for my $stall (grep { $_->{type} eq 'stall' && !$_->{task}{background} } @lines)
 		add($cgroup, key($stall, $phase, s/_ns$//r, 'unknown'), $of->{$_}) for @parts ? @parts : 'total_ns';
 	}
 }
-my %of_reason = (refault => 'refault', swap_in => 'swap_in', memory_high => 'memory_high',
-	memcg_reclaim => 'limit', direct_reclaim => 'direct_reclaim', node_reclaim => 'node_reclaim');
+my %of_reason = (refault => 'refault', swap_in => 'swap_in', memory_high => 'limit_unknown',
+	memcg_reclaim => 'limit_unknown', direct_reclaim => 'direct_reclaim', node_reclaim => 'node_reclaim');
 for my $of ($end->{stalls}, @{$end->{cgroups}}) {
 	for my $reason (@{($of->{memory_waits} // {})->{reasons} // []}) {
 		my $key = $of_reason{$reason->{reason}} // '';

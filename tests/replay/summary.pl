@@ -85,7 +85,7 @@ my @records = json_lines($json_file);
 my ($end) = grep { $_->{type} eq 'summary' } @records;
 my @all = grep { $_->{type} eq 'stall' } @records;
 my @stalls = grep { !$_->{task}{background} } @all;
-my @background = grep { $_->{task}{background} } @all;
+my @background = grep { $_->{task}{background} && !$_->{task}{on_purpose} } @all;
 my $incomplete = grep { $_->{incomplete} } @all;
 my @times = map { $_->{duration_ns} } @stalls;
 my (%went, %parts, %of_task, %of_cgroup, %of_thread);
@@ -295,16 +295,22 @@ if ($waits) {
 	wrong("not '$should': $line") if $line ne $should;
 }
 
-# For whom reclaim ran, by the phases of the stalls, and which cgroups had a stall at a limit.
-my $limits = grep { $_->{phases}{memcg_reclaim}{total_ns} || $_->{phases}{memory_high}{total_ns} } @stalls;
-my $machine = (grep { $_->{phases}{direct_reclaim}{total_ns} } @stalls) ||
+# For whom reclaim ran, by the phases of the stalls, and whose limits it was; where that is not known, the cgroup
+# of the task or one above it.
+my @limited = grep { $_->{phases}{memcg_reclaim}{total_ns} || $_->{phases}{memory_high}{total_ns} } @stalls;
+my $limits = @limited;
+my $machine = (grep { $_->{phases}{direct_reclaim}{total_ns} } @stalls, @background) ||
 	grep { $_->{phases}{other_reclaim}{total_ns} } @background;
-my %limited = map { $_->{task}{cgroup} => 1 } grep { $_->{cause} =~ /^(?:memcg_reclaim|memory_high)$/ } @stalls;
+my %limit_ns;
+
+for my $stall (grep { defined($_->{limit} // $_->{task}{cgroup}) && !$_->{task}{interrupt} } @limited) {
+	$limit_ns{$stall->{limit} // "$stall->{task}{cgroup}\0 or above it"} += $stall->{duration_ns};
+}
 
 if ($machine || $limits) {
 	my $line = shift @lines // '';
-	my @named = map { $limited{$_->{cgroup}} ? $_->{cgroup} =~ s{.*/(?=.)}{}r : () }
-		grep { defined } @{$end->{cgroups}}[0 .. ROWS - 1];
+	my @named = map { s{.*/(?=.)}{}r =~ s/\0//r } grep { defined }
+		(sort { $limit_ns{$b} <=> $limit_ns{$a} || $a cmp $b } keys %limit_ns)[0 .. ROWS - 1];
 	my $for = !$limits ? 'the machine, not for cgroups at their limits' :
 		'cgroups at their limits' . (@named ? ' (' . join(', ', @named) . ')' : '') . ', ' .
 		($machine ? 'and' : 'not') . ' for the machine';

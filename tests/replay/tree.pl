@@ -54,8 +54,9 @@ sub head_of {
 		if defined $task->{process} && $task->{pid} != $task->{tid};
 	$text .= ' (cgroup ' . (defined $task->{cgroup_source} ? "from $task->{cgroup_source}" : 'unknown') .
 		': it had ended)' if $task->{ended};
-	$text .= ' in ' . cgroup($task->{cgroup}) if defined $task->{cgroup} && !$task->{background};
-	$text .= ' (background)' if $task->{background};
+	$text .= ' in ' . cgroup($task->{cgroup})
+		if defined $task->{cgroup} && (!$task->{background} || $task->{on_purpose});
+	$text .= $task->{on_purpose} ? ' (on purpose)' : ' (background)' if $task->{background};
 	$text .= ', ' . ms($stall->{duration_ns}) . ' ms';
 	$text .= ", in $stall->{asked_by}" if defined $stall->{asked_by};
 

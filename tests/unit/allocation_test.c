@@ -217,7 +217,8 @@ static void stall_of_many(struct summary *summary, int tid)
 				     .name = "t",
 				     .task_info = &task_info,
 				     .function = "f",
-				     .memcg = "" };
+				     .memcg = "",
+				     .limit = "" };
 
 	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "/%d", tid);
 	summary_stall(summary, &named);

@@ -378,6 +378,92 @@ TEST(test_check)
 	cgroups_free(cgroups);
 }
 
+static void put_hits(const char *cgroup, unsigned int high, unsigned int max)
+{
+	char name[600], text[100];
+
+	snprintf(name, sizeof(name), "tree/%s/memory.events.local", cgroup);
+	snprintf(text, sizeof(text), "low 9\nhigh %u\nmax %u\noom 9\noom_kill 9\n", high, max);
+	put_text(name, text);
+}
+
+static void expect_limit(struct cgroups *cgroups, const char *path, const char *limit)
+{
+	char text[CGROUP_PATH_MAX];
+
+	assert_string_equal(cgroups_limit(cgroups, path, text), limit);
+}
+
+/* The one that was at a limit since the run began: the first, the second, one that is new; not two of them. */
+TEST(test_limits)
+{
+	struct cgroups *cgroups;
+
+	put_pressure(".", 1);
+	put_pressure("s/own", 1);
+	put_hits("s", 7, 9);
+	put_hits("s/own", 5, 0);
+	put_hits("pod", 0, 1);
+	put_hits("pod/c/d", 0, 1);
+	cgroups = open_tree(CGROUPS_MAX);
+	expect_limit(cgroups, "/s/before", "");
+	cgroups_walk(cgroups, CGROUPS_BEGIN, NULL);
+	expect_limit(cgroups, "/s", "");
+	put_hits("s/own", 5, 1);
+	put_hits("pod", 1, 1);
+	put_hits("new/in", 2, 0);
+	put_hits("two", 1, 0);
+	put_hits("two/in", 0, 1);
+	expect_limit(cgroups, "/s/own", "/s/own");
+	expect_limit(cgroups, "/pod/c/d", "/pod");
+	expect_limit(cgroups, "/pod/c", "/pod");
+	expect_limit(cgroups, "/new/in", "/new/in");
+	expect_limit(cgroups, "/two/in", "");
+	expect_limit(cgroups, "/two", "/two");
+	expect_limit(cgroups, "/gone/c", "");
+	expect_limit(cgroups, "/", "");
+	expect_limit(cgroups, "", "");
+	/* within a second no file is read again */
+	put_hits("s", 8, 9);
+	expect_limit(cgroups, "/s/own", "/s/own");
+	expect_limit(cgroups, "/s/other", "");
+	cgroups_free(cgroups);
+	put_text("cgroups",
+		 "1 / 9 0 0\n2 /s 9 400 0\n3 /s/own 9 500 3\n4 /s/own/c 9 0 0\n5 /old 9 5\n"
+		 "6 /s/two 9 0 1\n7 /s/two/in 9 0 2\n8 /s/x 9 0 -1\n");
+	cgroups = open_saved();
+	for (int round = 0; round < 2; round++) {
+		expect_limit(cgroups, "/s/own/c", "/s/own");
+		expect_limit(cgroups, "/s", "");
+		expect_limit(cgroups, "/s/two/in", "");
+		expect_limit(cgroups, "/s/x", "");
+		expect_limit(cgroups, "/old", "");
+		expect_limit(cgroups, "/none", "");
+	}
+	cgroups_free(cgroups);
+}
+
+/* One with others below it has no tasks. */
+TEST(test_inner)
+{
+	struct cgroups *cgroups;
+
+	put_pressure("pod/c", 1);
+	put_pressure("pod-2", 1);
+	cgroups = open_tree(SIZE);
+	for (int saved = 0; saved < 2; saved++) {
+		assert_true(cgroups_is_inner(cgroups, "/"));
+		assert_true(cgroups_is_inner(cgroups, "/pod"));
+		assert_false(cgroups_is_inner(cgroups, "/pod/c"));
+		assert_false(cgroups_is_inner(cgroups, "/pod-2"));
+		assert_false(cgroups_is_inner(cgroups, "/po"));
+		cgroups_free(cgroups);
+		put_text("cgroups", "1 /\n2 /pod\n3 /pod/c\n4 /pod-2\n");
+		cgroups = open_saved();
+	}
+	cgroups_free(cgroups);
+}
+
 /* The lines of all directories, with a directory of ours as the mount. */
 TEST(test_print)
 {
@@ -396,16 +482,18 @@ TEST(test_print)
 		stream = fopen(test_path("cgroups"), "w");
 		assert_non_null(stream);
 		put_pressure("a b", i < 2 ? 100 : 101);
-		if (i == 4)
+		if (i == 4) {
 			put_memory("a b", "18446744073709551615\n");
+			put_hits("a b", 1, 4);
+		}
 		cgroups_walk(cgroups, walks[i], stream);
 		cgroups_walk(none, walks[i], stream);
 		fclose(stream);
 		snprintf(expected, sizeof(expected), "%llu /\n%llu /a\\040b%s\n",
 			 (unsigned long long)root.st_ino, (unsigned long long)inner.st_ino,
 			 walks[i] != CGROUPS_NOW ? "" :
-			 i < 4			 ? " 1 0" :
-						   " 1 18446744073709551615");
+			 i < 4			 ? " 1 0 0" :
+						   " 1 18446744073709551615 5");
 		assert_text("cgroups", expected);
 	}
 	cgroups_free(cgroups);

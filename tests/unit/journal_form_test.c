@@ -380,11 +380,10 @@ TEST(test_causes_of_a_unit)
 	receive_unit(
 		"a.service",
 		"a.service waited 600 ms in 4 stalls of the last 1 s, worst "
-		"349 ms; cause: memcg reclaim 58 %, compaction 25 %. The "
-		"unit was at its own limit, and freed its own memory, not the machine's. Raise MemoryMax= or "
-		"MemoryHigh= of the unit, or have it use "
-		"less memory.");
-	has_remedy("limit");
+		"349 ms; cause: memcg reclaim 58 %, compaction 25 %. A "
+		"limit was reached: the unit's own, or that of another cgroup, mostly one above it. Raise the "
+		"limit that is reached (MemoryMax=, MemoryHigh=), or use less memory below it.");
+	has_remedy("limit_unknown");
 	FIELDS("CAUSE=memcg_reclaim", "CAUSE_PERCENT=58");
 	receive_unit("b.service", "b.service waited 1.0 ms in 1 stall of the last 1 s, worst "
 				  "1.0 ms; cause: draining per-CPU lists 100 %");

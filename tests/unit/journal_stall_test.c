@@ -76,7 +76,8 @@ static int make_stall(void **state)
 				      .name = "nginx",
 				      .task_info = &task_info,
 				      .function = "__alloc_pages",
-				      .memcg = "" };
+				      .memcg = "",
+				      .limit = "" };
 	return 0;
 }
 

@@ -27,7 +27,8 @@ static inline struct named_stall *make_named(struct made_named *made, const stru
 					    .name = name,
 					    .task_info = &made->info,
 					    .function = "f",
-					    .memcg = "" };
+					    .memcg = "",
+					    .limit = "" };
 	return &made->named;
 }
 

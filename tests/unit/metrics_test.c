@@ -160,7 +160,11 @@ static void print_all(void)
 		.resident = 16 << 20,
 		.cpu = SECOND + SECOND / 4,
 	};
+	struct made_named made;
 
+	make_named(&made, &(struct stall){ .end = 5000 }, "sh", "/agent")->background = true;
+	made.named.on_purpose = true;
+	summary_stall(view.summary, &made.named);
 	memcpy(view.overflows, overflows, sizeof(overflows));
 	view.nr_overflows = 2;
 	view.journal.held_back = 31;
@@ -209,6 +213,7 @@ TEST(test_numbers)
 		"background_duration_seconds_bucket{le=\"0.000512\"} 0",
 		"background_duration_seconds_bucket{le=\"0.001024\"} 1",
 		"background_duration_seconds_count 1",
+		"on_purpose_seconds_total 0.000005",
 		"function_info{role=\"page_allocation\",function=\"__alloc_pages\"} 1",
 		"function_info{role=\"other\",function=\"do_swap_page\"} 1",
 		"stalls_total{unit=\"a.service\"} 3",

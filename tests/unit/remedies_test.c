@@ -25,7 +25,7 @@ struct made {
 	uint64_t scanned, reclaimed;
 	const uint64_t *dirty;	    /* NULL: the event has no such field */
 	const int *priority;	    /* NULL: not known */
-	const char *cgroup, *memcg; /* of the task, and reclaimed */
+	const char *cgroup, *limit; /* of the task, and whose limit it was; NULL: "/c" */
 	uint64_t shrinker;	    /* its callback */
 	uint64_t objects, freed;    /* that it scanned, and freed */
 	bool incomplete;
@@ -61,12 +61,13 @@ static void count(struct made made, uint64_t ns)
 		.stall = &stall,
 		.name = made.name ? made.name : "t",
 		.task_info = &info,
-		.memcg = made.memcg ? made.memcg : "",
+		.memcg = "",
+		.limit = made.limit ? made.limit : "/c",
 		.resolver = &resolver,
 	};
 
 	snprintf(runner.name, sizeof(runner.name), "%s", made.runner ? made.runner : "");
-	snprintf(info.cgroup, sizeof(info.cgroup), "%s", made.cgroup ? made.cgroup : "");
+	snprintf(info.cgroup, sizeof(info.cgroup), "%s", made.cgroup ? made.cgroup : "/c");
 	phases_spend(&stall.phases, made.group, made.part, made.state, ns - made.compacts);
 	phases_spend(&stall.phases, PHASE_COMPACTION, PART_ITSELF, made.state, made.compacts);
 	remedies_stall(&remedies, &named);
@@ -149,8 +150,6 @@ static const struct {
 	{ { PHASE_DIRECT_RECLAIM, PART_ITSELF, UNKNOWN, 9, "GFP_TRANSHUGE" }, "huge_pages" },
 	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, 9, "GFP_HIGHUSER_MOVABLE|__GFP_COMP" },
 	  "nothing" },
-	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, 9, "GFP_TRANSHUGE", .name = "khugepaged" },
-	  "nothing" },
 	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, 3, "GFP_KERNEL" }, "fragmentation" },
 	{ { PHASE_COMPACTION, PART_ITSELF, UNKNOWN, 5, "GFP_HIGHUSER|__GFP_RETRY_MAYFAIL" },
 	  "nothing" },
@@ -178,17 +177,29 @@ static const struct {
 	{ { PHASE_DIRECT_RECLAIM, PART_ITSELF, UNKNOWN, .scanned = 8013, .reclaimed = 57, AT(0) },
 	  "direct_reclaim" },
 	{ { PHASE_MEMCG_RECLAIM, PART_ITSELF, UNKNOWN, .cgroup = "/a.slice/b.service",
-	    .memcg = "/a.slice" },
+	    .limit = "/a.slice" },
 	  "limit_above" },
-	{ { PHASE_MEMCG_RECLAIM, PART_ITSELF, UNKNOWN, .cgroup = "/a.slice", .memcg = "/a.slice" },
+	{ { PHASE_MEMCG_RECLAIM, PART_ITSELF, UNKNOWN, .cgroup = "/a.slice/b.service",
+	    .limit = "/a.slice", .scanned = 8013, .reclaimed = 57, AT(0) },
+	  "limit_above" },
+	{ { PHASE_MEMORY_HIGH, PART_ITSELF, STATE_SLEPT, .cgroup = "/a.slice/b/c",
+	    .limit = "/a.slice" },
+	  "limit_above" },
+	{ { PHASE_MEMCG_RECLAIM, PART_ITSELF, UNKNOWN, .cgroup = "/a.slice", .limit = "/a.slice" },
 	  "limit" },
 	{ { PHASE_MEMCG_RECLAIM, PART_ITSELF, UNKNOWN, .cgroup = "/a.slicer/b",
-	    .memcg = "/a.slice" },
-	  "limit" },
+	    .limit = "/a.slice" },
+	  "limit_unknown" },
 	{ { PHASE_MEMCG_RECLAIM, PART_ITSELF, UNKNOWN, .cgroup = "/a.slice",
-	    .memcg = "/a.slice/b" },
-	  "limit" },
-	{ { PHASE_MEMCG_RECLAIM, PART_ITSELF, UNKNOWN, .cgroup = "/a.slice/b" }, "limit" },
+	    .limit = "/a.slice/b" },
+	  "limit_unknown" },
+	{ { PHASE_MEMCG_RECLAIM, PART_ITSELF, UNKNOWN, .limit = "" }, "limit_unknown" },
+	{ { PHASE_MEMCG_RECLAIM, PART_ITSELF, UNKNOWN, .limit = "", .scanned = 8013,
+	    .reclaimed = 57, AT(0) },
+	  "limit_unknown" },
+	{ { PHASE_MEMORY_HIGH, PART_ITSELF, STATE_SLEPT, .limit = "" }, "limit_unknown" },
+	{ { PHASE_MEMCG_RECLAIM, PART_ITSELF, UNKNOWN, .cgroup = "", .limit = "" },
+	  "limit_unknown" },
 	{ { PHASE_MEMORY_HIGH, PART_ITSELF, STATE_SLEPT }, "memory_high" },
 	{ { PHASE_DIRECT_RECLAIM, PART_SHRINKER_LOOKUP, STATE_RUNNING }, "direct_reclaim" },
 	{ { PHASE_OTHER_RECLAIM, PART_ITSELF, UNKNOWN }, "nothing" },
@@ -257,26 +268,46 @@ UNIT_TEST(test_which_are_shown)
 	assert_string_equal(key_at(3), "nothing");
 }
 
-/* A long wait is in a stall already. No condition holds for a short one, of which only the reason is known. */
+/* A long wait is in a stall already. Of a short one the reason alone is known, and perhaps the limit. */
 UNIT_TEST(test_waits)
 {
 	static const struct {
 		int role;
-		const char *key;
+		const char *key, *limit;
 	} waits[] = {
-		{ ROLE_REFAULT, "refault" },	       { ROLE_REFAULT_READ, "refault" },
-		{ ROLE_SWAP_IN, "swap_in" },	       { ROLE_MEMORY_HIGH, "memory_high" },
-		{ ROLE_MEMCG_RECLAIM, "limit" },       { ROLE_DIRECT_RECLAIM, "direct_reclaim" },
-		{ ROLE_DIRECT_COMPACTION, "nothing" }, { ROLE_WAIT, "nothing" },
+		{ ROLE_REFAULT, "refault" },
+		{ ROLE_REFAULT_READ, "refault" },
+		{ ROLE_SWAP_IN, "swap_in" },
+		{ ROLE_MEMORY_HIGH, "memory_high", "/s/c" },
+		{ ROLE_MEMORY_HIGH, "limit_above", "/s" },
+		{ ROLE_MEMORY_HIGH, "limit_unknown" },
+		{ ROLE_MEMCG_RECLAIM, "limit", "/s/c" },
+		{ ROLE_MEMCG_RECLAIM, "limit_above", "/s" },
+		{ ROLE_MEMCG_RECLAIM, "limit_unknown" },
+		{ ROLE_DIRECT_RECLAIM, "direct_reclaim" },
+		{ ROLE_DIRECT_COMPACTION, "nothing" },
+		{ ROLE_WAIT, "nothing" },
 	};
 
 	for (size_t i = 0; i < COUNT(waits); i++) {
 		const struct memory_wait wait = { .start = 5, .end = 75, .role = waits[i].role };
+		const struct stall stall = {
+			.order = -1,
+			.gfp_names = "",
+			.phases.groups = 1u << catalog_roles[waits[i].role].group,
+		};
+		const struct task_info info = { .cgroup = "/s/c" };
+		const struct named_stall named = {
+			.stall = &stall,
+			.name = "t",
+			.task_info = &info,
+			.limit = waits[i].limit ? waits[i].limit : "",
+		};
 
 		remedies = (struct remedies){ 0 };
-		remedies_wait(&remedies, &wait, true);
+		remedies_wait(&remedies, &named, &wait, true);
 		assert_int_equal(remedies.total, 0);
-		remedies_wait(&remedies, &wait, false);
+		remedies_wait(&remedies, &named, &wait, false);
 		assert_int_equal(remedies.total, 70);
 		assert_string_equal(key_at(0), waits[i].key);
 	}

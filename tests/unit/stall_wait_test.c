@@ -210,4 +210,33 @@ UNIT_TEST(test_without_functions)
 		"w7:110-230=refault | 7:100-300 reclaim.shrinkers=200 {5=200*1}" });
 }
 
+/* In a wait, around one, after a loss and before the run there may have been one; of another task it is none. */
+UNIT_TEST_WITH(test_whether_it_waited, NULL, end_run)
+{
+	static const struct {
+		bool waited;
+		const char *log;
+	} rows[] = {
+		{ false, "memcg 1000-1200" },
+		{ true, "wait+ 990 by=memcg, memcg 1000-1200" },
+		{ true, "wait+ 990 by=memcg, wait 1005-1010 by=read, memcg 1000-1200" },
+		{ true, "wait 1010-1190 by=memcg, memcg 1005-1195@1, alloc 1000-1200" },
+		{ true, "wait 1010-1020 by=memcg, memcg 1005-1195@1, alloc 1000-1200" },
+		{ false, "wait 950-999 by=memcg, memcg 1000-1200" },
+		{ false, "8:wait+ 990 by=memcg, memcg 1000-1200" },
+		{ true, "time 1100, memcg 1000-1200" },
+		{ false, "time 1000, memcg 1000-1200" },
+		{ true, "lost 900 cpu=1, memcg 1000-1200" },
+		{ false, "lost 900 cpu=1, memcg 2000000000-2000001000" },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		start(PHASES);
+		assert_int_equal(play(rows[i].log), 0);
+		assert_int_equal(run.count, 1);
+		if (run.last.waited != rows[i].waited)
+			fail_msg("%s: waited %d", rows[i].log, run.last.waited);
+	}
+}
+
 UNIT_TEST_MAIN(NULL, end_run)

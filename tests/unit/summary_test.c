@@ -56,6 +56,7 @@ static void stall(struct made made)
 		.background = made.background,
 		.function = "f",
 		.memcg = "",
+		.limit = "",
 	};
 
 	if (made.cgroup)
@@ -331,6 +332,7 @@ static void waited(uint64_t ns, bool background, const struct made_runner *runne
 		.background = background,
 		.function = "f",
 		.memcg = "",
+		.limit = "",
 		.resolver = &(struct resolver){ .task_info = info_of },
 	};
 	struct stall_slice slices[4] = { 0 };

@@ -302,7 +302,7 @@ UNIT_TEST_WITH(test_most_memory, set_up, tear_down)
 	shows("\nnext: (50 %, felt by c, most memory: 400 MiB in batch.service) Tasks were made");
 	text_has(text,
 		 "\nnext: (38 %, felt by a, most memory: 400 MiB in batch.service) The machine");
-	text_has(text, "\nnext: (12 %, felt by b) The unit");
+	text_has(text, "\nnext: (12 %, felt by b) A limit was reached");
 	json_shows(
 		"\"most_memory\":\"/system.slice/batch.service\",\"most_memory_bytes\":419430400,");
 	view.is_interval = view.is_part = true;
@@ -420,32 +420,81 @@ UNIT_TEST_WITH(test_reclaim_ran_for, set_up, tear_down)
 {
 	static const struct {
 		enum phase_group group;
-		const char *cgroup; /* NULL: of kswapd */
+		const char *cgroup; /* NULL: of a kernel thread */
+		const char *limit;
 		const char *line;
 	} rows[] = {
-		{ PHASE_COMPACTION, "/x/c", NULL },
-		{ PHASE_MEMORY_HIGH, "", "cgroups at their limits, not for the machine\n" },
-		{ PHASE_OTHER_RECLAIM, "/x/b", "cgroups at their limits, not for the machine\n" },
-		{ PHASE_MEMCG_RECLAIM, "/x/a",
+		{ PHASE_COMPACTION, "/x/c", "", NULL },
+		{ PHASE_COMPACTION, NULL, "", NULL },
+		{ PHASE_MEMORY_HIGH, "", "", "cgroups at their limits, not for the machine\n" },
+		{ PHASE_OTHER_RECLAIM, "/x/b", "/x",
+		  "cgroups at their limits, not for the machine\n" },
+		{ PHASE_MEMCG_RECLAIM, "/x/a", "/x/a",
 		  "cgroups at their limits (a), not for the machine\n" },
-		{ PHASE_MEMORY_HIGH, "/x/b",
-		  "cgroups at their limits (b, a), not for the machine\n" },
-		{ PHASE_OTHER_RECLAIM, NULL,
-		  "cgroups at their limits (b, a), and for the machine\n" },
+		{ PHASE_MEMORY_HIGH, "/x/b", "/x/b",
+		  "cgroups at their limits (a, b), not for the machine\n" },
+		{ PHASE_MEMCG_RECLAIM, "/x/a", "/x",
+		  "cgroups at their limits (x, a, b), not for the machine\n" },
+		{ PHASE_MEMCG_RECLAIM, "/x/b", "",
+		  "cgroups at their limits (x, a, b or above it, b), not for the machine\n" },
+		{ PHASE_DIRECT_RECLAIM, NULL, "",
+		  "cgroups at their limits (x, a, b or above it, b), and for the machine\n" },
 	};
 
+	view.top = 4;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		struct stall one = { .tid = 1, .end = MS };
 		char line[100] = "reclaim ran for ";
+		struct made_named made;
 
 		phases_spend(&one.phases, rows[i].group, PART_ITSELF, STATE_RUNNING, MS);
-		count_stall(&one, "t", rows[i].cgroup ? rows[i].cgroup : "/", !rows[i].cgroup);
+		make_named(&made, &one, "t", rows[i].cgroup ? rows[i].cgroup : "/");
+		made.named.background = !rows[i].cgroup;
+		made.named.limit = rows[i].limit;
+		summary_stall(view.summary, &made.named);
 		print(false);
 		if (rows[i].line)
 			text_has(text, strcat(line, rows[i].line));
 		else
 			assert_null(strstr(text, line));
 	}
+}
+
+static void work(const char *cgroup, const char *source, const char *memcg, enum phase_group group)
+{
+	struct stall one = { .tid = 1, .end = MS };
+	struct made_named made;
+
+	phases_spend(&one.phases, group, PART_ITSELF, STATE_RUNNING, MS);
+	make_named(&made, &one, "agent", cgroup);
+	made.info.source = source;
+	made.named.background = made.named.on_purpose = true;
+	made.named.memcg = memcg;
+	summary_stall(view.summary, &made.named);
+}
+
+/* It is in no other line. The cgroup of a task is not supposed to be the one that it reclaimed. */
+UNIT_TEST_WITH(test_work_on_purpose, set_up, tear_down)
+{
+	lacks(false, "on purpose");
+	work("/s.slice/a.service", NULL, "/s.slice/web.service", PHASE_MEMCG_RECLAIM);
+	work("/s.slice/a.service", NULL, "/s.slice/web.service", PHASE_MEMCG_RECLAIM);
+	work("/s.slice/a.service", NULL, "", PHASE_COMPACTION);
+	view.top = 4;
+	shows("\n\nno shrinker ran\nwork done on purpose (nobody waited): agent in a.service "
+	      "reclaimed from web.service 2 runs, 2.0 ms; agent in a.service compacted memory 1 run, "
+	      "1.0 ms\n");
+	text_has(text, "no stall of 134 us or more\n");
+	lacks(false, "reclaim ran");
+	lacks(false, "next: ");
+	lacks(false, "background");
+	json_shows(",\"on_purpose\":[{\"name\":\"agent in a.service reclaimed from web.service\","
+		   "\"count\":2,\"total_ns\":2000000,");
+	text_has(text, ",{\"name\":\"agent in a.service compacted memory\",\"count\":1,");
+	work("/web", "reclaim", "/web", PHASE_OTHER_RECLAIM);
+	shows("; agent reclaimed from /web 1 run, 1.0 ms\n");
+	view.top = 1;
+	shows(" 2.0 ms; 2 more\n");
 }
 
 static void reclaim(const char *cgroup, const char *memcg, uint64_t pages, uint64_t ns)
@@ -625,6 +674,7 @@ UNIT_TEST_WITH(test_forty_lines, set_up_with_waits, tear_down)
 	int lines = 0;
 
 	fill_view();
+	work("/a.service", NULL, "", PHASE_COMPACTION);
 	shows("\nwho (4 of 64) ");
 	text_has(text, "\ntask (4 of 96) ");
 	text_has(text, "; 28 more\n");

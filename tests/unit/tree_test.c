@@ -79,6 +79,7 @@ static void stall_is_shown(const struct stall *stall, const struct terminal *ter
 		.task_info = &who,
 		.function = "alloc",
 		.memcg = "/system.slice/m.service",
+		.limit = "",
 		.asked_by = "write(2)",
 	};
 	struct writer *writer = begin_text();
@@ -161,6 +162,7 @@ UNIT_TEST(test_wrapped)
 		.task_info = &who,
 		.function = "f",
 		.memcg = "/" NAME_20 NAME_20 NAME_20 NAME_20,
+		.limit = "",
 		.asked_by = "page fault",
 	};
 	struct writer *writer = begin_text();
@@ -174,6 +176,8 @@ UNIT_TEST(test_wrapped)
 	tree_stall(writer, &terminal, &resolver, &named);
 	named.asked_by = "xxxxxxxxxxxxxxxxxxxxxxxxxxxy(2)";
 	tree_stall(writer, &terminal, &resolver, &named);
+	named.on_purpose = true;
+	tree_stall(writer, &terminal, &resolver, &named);
 	assert_string_equal(
 		end_text(writer),
 		"1.000001 \033[1mé-12\033[0m of p-10 in \033[2m/" NAME_20 NAME_20 "\033[0m, "
@@ -186,7 +190,10 @@ UNIT_TEST(test_wrapped)
 		"1.000001 \033[1mé-12\033[0m of p-10 (background), \033[1m10.000 ms\033[0m, in xxxxxxxxxxxxxxxxxxxxxxxxxxx(2)\n" FACTS_20
 		"\n"
 		"1.000001 \033[1mé-12\033[0m of p-10 (background), \033[1m10.000 ms\033[0m,\n   in xxxxxxxxxxxxxxxxxxxxxxxxxxxy(2)\n" FACTS_20
-		"\n");
+		"\n"
+		"1.000001 \033[1mé-12\033[0m of p-10 in \033[2m/" NAME_20 NAME_20
+		"\033[0m (on purpose),\n"
+		"   \033[1m10.000 ms\033[0m, in xxxxxxxxxxxxxxxxxxxxxxxxxxxy(2)\n" FACTS_20 "\n");
 }
 
 /* The second line breaks after 80 columns, too. */

@@ -37,7 +37,8 @@ static void stall_of(enum owner_kind kind, const char *cgroup, uint64_t end, uin
 	struct named_stall named = { .stall = &one,
 				     .name = "t",
 				     .task_info = &task_info,
-				     .memcg = "" };
+				     .memcg = "",
+				     .limit = "" };
 
 	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", cgroup);
 	phases_spend(&one.phases, group, PART_ITSELF, STATE_RUNNING, ns);
@@ -57,7 +58,8 @@ static void wait_of(const char *cgroup, uint64_t end, uint64_t ns, int role, boo
 	struct named_stall named = { .stall = &no_stall,
 				     .name = "t",
 				     .task_info = &task_info,
-				     .memcg = "" };
+				     .memcg = "",
+				     .limit = "" };
 
 	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", cgroup);
 	units_wait(units, &named, &wait, is_long);

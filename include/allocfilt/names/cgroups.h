@@ -10,7 +10,8 @@
 /*
  * Cgroups of cgroup2: their paths by the memcg_id of events, the inode number of the directory, and their
  * memory pressure (PSI) over the run, by how much the "some total" of memory.pressure grew, which the
- * kernel brings up to date when it is read (kernel/sched/psi.c: psi_show()); and their memory at its end.
+ * kernel brings up to date when it is read (kernel/sched/psi.c: psi_show()); their memory at its end; and
+ * how often they were at memory.max or memory.high in it, by memory.events.local.
  */
 
 #define CGROUPS_MAX	2048 /* in the table of a live run */
@@ -48,6 +49,16 @@ bool cgroup_matches(const char *glob, const char *cgroup);
 /** cgroups_check - warn if a glob matches no cgroup that was there at CGROUPS_BEGIN, if all are known */
 void cgroups_check(const struct cgroups *cgroups, const char *glob);
 
+/** cgroups_is_inner - are there others below it? Then it has no tasks, or is the root. */
+bool cgroups_is_inner(const struct cgroups *cgroups, const char *path);
+
+/**
+ * cgroups_limit - the only one of a task's cgroup and those above it that was at a limit in the run
+ *
+ * Allocates nothing. Returns @limit, with its path; "": not known.
+ */
+const char *cgroups_limit(struct cgroups *cgroups, const char *path, char limit[CGROUP_PATH_MAX]);
+
 /** cgroups_missed - lookups of cgroups that are gone and may have been evicted before */
 uint64_t cgroups_missed(const struct cgroups *cgroups);
 
@@ -62,7 +73,8 @@ enum cgroups_walk {
  * @stream: gets the lines of a capture's file cgroups; NULL: none are wanted
  *
  * A cgroup made since the start begins at 0. One that is gone keeps what was read last. In the file a path
- * has behind it, with CGROUPS_NOW: its pressure, in us, if it is known; then its memory, in bytes, or 0.
+ * has behind it, with CGROUPS_NOW: its pressure, in us, if it is known; then its memory, in bytes, or 0; then
+ * how often it was at a limit, -1: not known.
  */
 void cgroups_walk(struct cgroups *cgroups, enum cgroups_walk which, FILE *stream);
 

@@ -111,6 +111,10 @@ const struct task_info *resolver_task(struct resolver *resolver, int tid, uint64
 /** resolver_memcg - path of a cgroup by the memcg_id of events, "" if unknown */
 const char *resolver_memcg(struct resolver *resolver, uint64_t memcg_id);
 
+/** resolver_limit - path of the cgroup whose limit it was, "" if unknown, see cgroups_limit() */
+const char *resolver_limit(struct resolver *resolver, const char *cgroup,
+			   char limit[TASK_CGROUP_MAX]);
+
 /** resolver_read_pressure - read the memory pressure of all cgroups, when the run begins and later */
 void resolver_read_pressure(struct resolver *resolver, bool begins);
 

@@ -10,7 +10,7 @@
 
 /* Details of a stall beside its times: each is one row, which every form and the journal show. */
 
-#define STALL_FACTS 16
+#define STALL_FACTS 17
 
 struct stall_fact {
 	const char *key;	   /* in JSON */

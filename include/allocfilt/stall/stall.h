@@ -82,6 +82,7 @@ struct stall {
 	int role;	   /* enum role, or ROLE_NONE */
 	int depth;	   /* more than 0: the window around it is unknown; 0 in an interrupt */
 	enum stall_lack incomplete;
+	bool waited; /* perhaps: a memory wait of its task was in it or around it */
 	const struct stall_slice *shrinkers; /* most time first */
 	size_t nr_shrinkers;
 	bool off_cpu; /* the states in phases are known; else all time is STATE_UNKNOWN's */
@@ -181,10 +182,12 @@ struct named_stall {
 	const struct stall *stall;
 	const char *name; /* of the task: any bytes */
 	const struct task_info *task_info;
-	bool background;	   /* of kswapd or kcompactd: no task waited */
-	const char *function;	   /* if it was looked up already; see stall_function() */
-	const char *memcg;	   /* path of the cgroup that was reclaimed, "" if unknown */
-	const char *asked_by;	   /* "write(2)", "page fault"; NULL if unknown */
+	bool background;      /* no task waited for it: of a kernel thread, or work on purpose */
+	bool on_purpose;      /* somebody asked for the reclaim or the compaction */
+	const char *function; /* if it was looked up already; see stall_function() */
+	const char *memcg;    /* path of the cgroup that was reclaimed, "" if unknown */
+	const char *limit;    /* path of the cgroup whose limit it was, "" if unknown or none */
+	const char *asked_by; /* "write(2)", "page fault"; NULL if unknown */
 	struct resolver *resolver; /* for the function where that is NULL, and shrinkers */
 };
 

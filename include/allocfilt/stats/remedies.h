@@ -11,7 +11,7 @@
  * the OOM killer, which takes little time from the others and all from one.
  */
 
-#define REMEDIES       17 /* rows */
+#define REMEDIES       18 /* rows */
 #define REMEDIES_SHOWN 3
 
 /* Sentences, of at most 94 bytes. */
@@ -37,8 +37,12 @@ void remedies_stall(struct remedies *remedies, const struct named_stall *named);
 /** remedies_add - add @more to @remedies */
 void remedies_add(struct remedies *remedies, const struct remedies *more);
 
-/** remedies_wait - count a memory wait by its reason; a long one is counted with its stall */
-void remedies_wait(struct remedies *remedies, const struct memory_wait *wait, bool is_long);
+/**
+ * remedies_wait - count a memory wait by its reason; a long one is counted with its stall
+ * @named: the task and the limit; its stall has no facts but the group of the reason
+ */
+void remedies_wait(struct remedies *remedies, const struct named_stall *named,
+		   const struct memory_wait *wait, bool is_long);
 
 /**
  * remedies_at - the OOM killer, what has most time, and last what is not explained; NULL after the last

@@ -21,6 +21,7 @@
 #define SUMMARY_IDLE	      1
 #define SUMMARY_RECLAIMED_MAX 256
 #define SUMMARY_VICTIMS_MAX   32
+#define SUMMARY_LIMITS_MAX    64
 #define SHRINKERS_MAX	      256 /* callbacks: several times as many as a kernel has */
 
 /* Each has a table of its own, of struct summary_total where no other one is named. */
@@ -38,6 +39,12 @@ enum summary_table {
 	/* of struct ranked alone: see summary_reclaimed() */
 	SUMMARY_RECLAIMED,
 	SUMMARY_VICTIMS, /* of struct victim_total: of the OOM killer */
+	/*
+	 * of struct ranked alone: cgroups at their limits. id 0: which one is not known, it may be another one
+	 * above that
+	 */
+	SUMMARY_LIMITS,
+	SUMMARY_PURPOSES, /* "agent in agent.service reclaimed from web.service" */
 	/* of struct shrinker_total: all slab pairs, slow or not */
 	SUMMARY_SHRINKERS,
 	SUMMARY_SUPERBLOCKS, /* of the callback that all of them share */
@@ -75,8 +82,8 @@ struct shrinker_total {
 	uint64_t number; /* in the order of their first runs */
 };
 
-/* Stalls of tasks that waited, and those of kswapd and kcompactd, for which no task waits. */
-enum stall_side { STALLS_WAITING, STALLS_BACKGROUND, STALL_SIDES };
+/* Stalls of tasks that waited, of kernel threads for which no task waits, and of work on purpose. */
+enum stall_side { STALLS_WAITING, STALLS_BACKGROUND, STALLS_ON_PURPOSE, STALL_SIDES };
 
 struct summary_stalls {
 	struct latency latency;
@@ -109,7 +116,7 @@ void summary_stall(struct summary *summary, const struct named_stall *named);
 
 /**
  * summary_wait - count a memory wait; one in progress for the run alone, of no task or cgroup
- * @named: the task; of its stall the key alone
+ * @named: as of remedies_wait()
  * @is_long: it reaches the threshold, and its time is in a stall
  */
 void summary_wait(struct summary *summary, const struct named_stall *named,
