@@ -23,6 +23,7 @@
 #define BUSY_TICK	 (110 * NS_PER_MS)
 #define IDLE_TICK	 (5 * NS_PER_SECOND)
 #define IDLE_AFTER	 20 /* ticks without data */
+#define QUIET_TICKS	 10 /* the same: no record came for a second */
 #define ALARM_PERCENT	 50 /* percent of a buffer at which it wakes us between two ticks */
 #define METRICS_INTERVAL (15 * NS_PER_SECOND)
 
@@ -101,8 +102,13 @@ static int read_buffers(void *context, uint64_t now)
 	int64_t got = live->recorder ? recorder_drain(live->recorder) :
 				       pipeline_read_all(live->tracing.pipeline);
 	bool idle;
-	int ret = got < 0 ? (int)got : writer_flush(live->tracing.run->output);
+	int ret = got < 0 ? (int)got : 0;
 
+	live->empty_ticks = got ? 0 : live->empty_ticks + 1;
+	if (live->tracing.pipeline && live->empty_ticks == QUIET_TICKS)
+		ret = pipeline_quiet(live->tracing.pipeline, QUIET_TICKS * BUSY_TICK);
+	if (!ret)
+		ret = writer_flush(live->tracing.run->output);
 	if (!ret && live->recorder && recorder_has_seen_stall(live->recorder)) {
 		if (live->tracing.run->command)
 			command_signal(live->tracing.run->command, SIGTERM, false);
@@ -114,7 +120,6 @@ static int read_buffers(void *context, uint64_t now)
 		return ret;
 	if (live->tracing.pipeline)
 		losses_report(pipeline_losses(live->tracing.pipeline), now);
-	live->empty_ticks = got ? 0 : live->empty_ticks + 1;
 	idle = !got && (live->idle || live->empty_ticks >= IDLE_AFTER);
 	return idle == live->idle ? 0 : set_idle(live, idle);
 }

@@ -422,11 +422,11 @@ static bool is_sched(const struct pipeline *pipeline, const struct record *recor
 	return id == EVENT_SCHED_SWITCH || id == EVENT_SCHED_WAKEUP;
 }
 
-/* Once a second of trace time: intervals, and stalls of silent tasks. */
+/* Four times a second of trace time: intervals, and stalls of silent tasks. */
 static int time_passed(struct pipeline *pipeline, uint64_t ts)
 {
 	struct interval *interval = &pipeline->interval;
-	uint64_t length = pipeline->options->interval, wait = NS_PER_SECOND;
+	uint64_t length = pipeline->options->interval, wait = NS_PER_SECOND / 4;
 	bool ends = interval->summary && !pipeline->source->proc; /* else the loop says when */
 	int ret = 0;
 
@@ -666,6 +666,11 @@ int pipeline_read_all(struct pipeline *pipeline)
 		more = pipeline_read(pipeline);
 	} while (more > 0 && loop_now() - start < READ_LIMIT);
 	return more < 0 ? more : (int)(pipeline->pages - before) + more;
+}
+
+int pipeline_quiet(struct pipeline *pipeline, uint64_t ns)
+{
+	return pipeline->newest ? stalls_time(pipeline->stalls, pipeline->newest + ns) : 0;
 }
 
 int pipeline_flush(struct pipeline *pipeline)

@@ -80,6 +80,9 @@ int pipeline_read(struct pipeline *pipeline);
  */
 int pipeline_read_all(struct pipeline *pipeline);
 
+/** pipeline_quiet - no record has come for @ns (of a clock): end stalls; 0 or -errno of the output */
+int pipeline_quiet(struct pipeline *pipeline, uint64_t ns);
+
 /** pipeline_flush - end what is in progress, at the end; 0 or -errno of the output */
 int pipeline_flush(struct pipeline *pipeline);
 

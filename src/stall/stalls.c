@@ -41,7 +41,8 @@ struct stalls {
 	uint64_t lost_last;  /* ns: the last end of these; 0: there is none */
 	uint64_t began;	     /* ns: time of the first record; 0: not known */
 	uint32_t losses;
-	bool gaps; /* in depth: somebody else uses function_graph as well */
+	uint64_t patience; /* ns: a window around what ended before that does not come */
+	bool gaps;	   /* in depth: somebody else uses function_graph as well */
 	uint64_t limited;
 };
 
@@ -63,6 +64,9 @@ struct stalls *stalls_new(const struct plan *plan, const struct data_source *sou
 	stalls->walk.decode = decode;
 	stalls->walk.resolver = resolver;
 	stalls->walk.edge = source->local_clock ? 0 : FOREIGN_CLOCK_EDGE;
+	/* Where memory waits are known, so is whether a silent task still waits in such a window. */
+	stalls->patience =
+		plan_event_of(plan, EVENT_WAIT_BEGIN) >= 0 ? WAIT_PATIENCE : STALL_PATIENCE;
 	stalls->gaps_of = calloc(source->cpus.count + 1, sizeof(*stalls->gaps_of));
 	if (!stalls->gaps_of || task_log_init(&stalls->log, memory) ||
 	    (plan_off_cpu(plan) && runs_init(&stalls->walk.runs, memory / 4, source->cpus.count))) {
@@ -135,9 +139,12 @@ static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cu
 	struct stall *stall = &stalls->stall;
 	const struct log_entry *entry = end.entry;
 	const struct plan *plan = stalls->walk.plan;
+	/* Stalls inside it were told already: it has the time that is left. */
+	bool late = task->began_at && log_start(end.entry) <= task->began_at &&
+		    log_end(end.entry) > task->ended_at;
 	bool dropped, is_part = false;
 
-	walk_stall(&stalls->walk, end, stall);
+	walk_stall(&stalls->walk, end, late ? task->ended_at : 0, stall);
 	stall->key = task->key;
 	if (task_key_in_interrupt(task->key))
 		stall->depth = 0;
@@ -149,7 +156,7 @@ static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cu
 		stall->depth = plan->function_graph || log_pair(end.entry)->within;
 	dropped = task->dropped_at > stall->start || sum->cut;
 	stall->incomplete = lacks_lost(stalls, end) ? LACKS_LOST :
-			    dropped		    ? LACKS_DROPPED :
+			    dropped || late	    ? LACKS_DROPPED :
 			    is_part		    ? LACKS_PART :
 			    sum->no_switch	    ? LACKS_SWITCH :
 						      LACKS_NOTHING;
@@ -157,6 +164,10 @@ static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cu
 	stall->waited = stall->start < stalls->began || task->waited_until > stall->start ||
 			(stalls->lost_last && stall->start < stalls->lost_last + WAIT_PATIENCE) ||
 			(task->nr_waits && task->wait_start < stall->end);
+	/* Who is around it is unknown. Without a loss since, it is somebody else's function. */
+	if (stalls->lost_last <= stall->end)
+		stall->depth = 0;
+	task->began_at = stall->start;
 	task->ended_at = stall->end;
 	stalls->limited += dropped;
 	if (dropped && stall->start <= task->slow_first)
@@ -190,13 +201,14 @@ static struct log_entry *outermost_slow(struct log_task *task)
 	return oldest;
 }
 
-static int end_stalls(struct stalls *stalls, struct log_task *task)
+/* Those that ended after @until stay. */
+static int end_stalls(struct stalls *stalls, struct log_task *task, uint64_t until)
 {
 	struct log_entry *entry = outermost_slow(task), *next;
 	struct log_cursor cursor = { TAILQ_FIRST(&task->chunks), NULL };
 	int ret = 0;
 
-	for (; !ret && entry; entry = next) {
+	for (; !ret && entry && log_end(entry) <= until; entry = next) {
 		while (!log_chunk_has(cursor.chunk, entry))
 			cursor.chunk = TAILQ_NEXT(cursor.chunk, link);
 		cursor.entry = entry;
@@ -206,8 +218,8 @@ static int end_stalls(struct stalls *stalls, struct log_task *task)
 		 * as in depths with gaps. The depth of an interrupt's window counts the task's
 		 * functions, too.
 		 */
-		if (next && entry->kind == LOG_WINDOW && !task_key_in_interrupt(task->key) &&
-		    stalls->lost_last < entry->ts)
+		if (next && until == UINT64_MAX && entry->kind == LOG_WINDOW &&
+		    !task_key_in_interrupt(task->key) && stalls->lost_last < entry->ts)
 			stalls->gaps = true;
 		stalls->walk.gap = false;
 		ret = end_stall(stalls, task, cursor);
@@ -215,6 +227,8 @@ static int end_stalls(struct stalls *stalls, struct log_task *task)
 		    !task_key_in_interrupt(task->key))
 			stalls->gaps = true;
 	}
+	if (entry)
+		task->slow_first = log_end(entry);
 	stalls->limited += task->nr_dropped;
 	task->nr_dropped = 0;
 	return ret;
@@ -222,9 +236,34 @@ static int end_stalls(struct stalls *stalls, struct log_task *task)
 
 static int end_log(struct stalls *stalls, struct log_task *task)
 {
-	int ret = task->nr_slow || task->nr_dropped ? end_stalls(stalls, task) : 0;
+	int ret = task->nr_slow || task->nr_dropped ? end_stalls(stalls, task, UINT64_MAX) : 0;
 
+	task->began_at = 0;
 	task_log_truncate(&stalls->log, task);
+	return ret;
+}
+
+/*
+ * Ends the stalls that were over at @until and are as old as that: a window around them does not come
+ * any more. Newer entries stay: they may be of a window that is still open.
+ */
+static int end_past(struct stalls *stalls, struct log_task *task, uint64_t now, uint64_t until)
+{
+	uint64_t ended_at = task->ended_at;
+	int ret;
+
+	if (task->nr_waits && task->wait_start < until)
+		until = task->wait_start;
+	if (until + stalls->patience >= now)
+		until = now > stalls->patience ? now - stalls->patience - 1 : 0;
+	if (!task->nr_slow || task->slow_first > until)
+		return 0;
+	/* A function that is around the last stall, too, would have slept for seconds, and for no memory. */
+	if (task->began_at > stalls->lost_last && !task->only_waits)
+		stalls->gaps = true;
+	ret = end_stalls(stalls, task, until);
+	if (task->ended_at != ended_at)
+		task_log_drop_past(&stalls->log, task, task->ended_at);
 	return ret;
 }
 
@@ -361,11 +400,11 @@ static void forget_begins(const struct stalls *stalls, struct log_task *task, ui
 		task->nr_waits = 0;
 }
 
-/* The function around slow windows has ended, but its record was lost, or is never written. */
+/* The function around slow windows has ended, but its record was lost. */
 static bool has_orphans(const struct stalls *stalls, const struct log_task *task, uint64_t now)
 {
 	return task->nr_slow && now > task->slow_first && now - task->slow_first > STALL_PATIENCE &&
-	       (stalls->gaps || stalls->losses != task->losses);
+	       stalls->losses != task->losses;
 }
 
 static noinline int keep_window(struct stalls *stalls, struct log_task *task,
@@ -382,6 +421,8 @@ static noinline int keep_window(struct stalls *stalls, struct log_task *task,
 	} else if (has_orphans(stalls, task, record->ts)) {
 		ret = end_log(stalls, task);
 		task->dropped_at = record->ts;
+	} else if (stalls->gaps) {
+		ret = end_past(stalls, task, record->ts, window->calltime);
 	}
 	if (ret)
 		return ret;
@@ -637,15 +678,6 @@ static int reason_of(struct stalls *stalls, struct log_task *task, uint64_t call
 	return role;
 }
 
-/* Entries after the waits stay: they may be of a window that is still open. */
-static int end_past_waits(struct stalls *stalls, struct log_task *task)
-{
-	int ret = end_stalls(stalls, task);
-
-	task_log_drop_past(&stalls->log, task, task->slow_last);
-	return ret;
-}
-
 /*
  * The kernel counts the outermost one alone: kernel/sched/psi.c. It counts here, too, when the log has
  * dropped its begin.
@@ -659,8 +691,9 @@ static int begin_wait(struct stalls *stalls, struct log_task *task, const struct
 		return 0;
 	}
 	task->nr_open = open_begin(task, record->event, NULL);
-	if (task->nr_slow && task->only_waits && record->ts > task->slow_first + WAIT_PATIENCE)
-		ret = end_past_waits(stalls, task);
+	task->nr_waits = 0;
+	if (task->only_waits || stalls->gaps)
+		ret = end_past(stalls, task, record->ts, record->ts);
 	task->nr_waits = 1;
 	task->wait_cpu = record->cpu;
 	task->wait_start = record->ts;
@@ -751,17 +784,15 @@ static void tell_open_wait(struct stalls *stalls, struct log_task *task, uint64_
 	stalls->waited(stalls->context, &wait);
 }
 
-/* A window around waits that are over for so long does not come. */
-static int end_old_waits(struct stalls *stalls, uint64_t ts)
+/* The stalls of silent tasks, but for those that wait, or are in a pair. */
+static int end_silent_stalls(struct stalls *stalls, uint64_t ts)
 {
 	struct log_task *task = task_log_oldest(&stalls->log);
 	int ret = 0;
 
-	for (; !ret && task && ts > task->last + WAIT_PATIENCE; task = task_log_after(task)) {
-		if (!task->nr_slow || !task->only_waits || task->nr_waits)
-			continue;
-		ret = end_past_waits(stalls, task);
-	}
+	for (; !ret && task && ts > task->last + stalls->patience; task = task_log_after(task))
+		if (task->nr_waits ? stalls->gaps : !task->nr_open)
+			ret = end_past(stalls, task, ts, ts);
 	return ret;
 }
 
@@ -943,7 +974,7 @@ int stalls_time(struct stalls *stalls, uint64_t ts)
 		/* One that waits is expected to be silent. */
 		ret = task->nr_waits ? 0 : end_silent(stalls, task);
 	}
-	return ret ? ret : end_old_waits(stalls, ts);
+	return ret ? ret : end_silent_stalls(stalls, ts);
 }
 
 int stalls_flush(struct stalls *stalls, uint64_t ts)

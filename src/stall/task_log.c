@@ -237,9 +237,14 @@ void task_log_drop_past(struct task_log *log, struct log_task *task, uint64_t un
 	struct log_cursor cursor;
 	struct log_chunk *chunk;
 
-	for (bool any = log_cursor_end(&cursor, task); any; any = log_cursor_back(&cursor))
+	for (bool any = log_cursor_end(&cursor, task); any; any = log_cursor_back(&cursor)) {
+		uint64_t start = log_start(cursor.entry);
+
+		if (start + (log_end(cursor.entry) - start) / 2 > until)
+			continue;
+		task->nr_slow -= cursor.entry->slow;
 		cursor.entry->slow = false;
-	task->nr_slow = 0;
+	}
 	if (task->last <= until)
 		task_log_truncate(log, task);
 	while ((chunk = TAILQ_FIRST(&task->chunks)) && chunk->last->ts <= until &&

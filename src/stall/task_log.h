@@ -109,12 +109,13 @@ struct log_task {
 	bool reads_swap;	   /* the last page that it began to read is of swap */
 	bool only_waits;	   /* all slow entries are memory waits, if there are some */
 	uint64_t waited_until;	   /* ns: end of the last memory wait; 0: there was none */
-	uint64_t ended_at;	   /* ns: end of the last stall; 0: there was none */
-	uint64_t dropped_at;	   /* ns: of the newest entry that was dropped for room */
-	uint64_t last;		   /* ns: of the newest entry */
-	uint64_t slow_first;	   /* ns: end of the first entry that is slow */
-	uint64_t slow_last;	   /* ns: end of the last one */
-	uint32_t losses;	   /* losses of records so far when the first slow entry came */
+	uint64_t began_at;   /* ns: start of the last stall; 0: no window around it can come */
+	uint64_t ended_at;   /* ns: end of the last stall; 0: there was none */
+	uint64_t dropped_at; /* ns: of the newest entry that was dropped for room */
+	uint64_t last;	     /* ns: of the newest entry */
+	uint64_t slow_first; /* ns: end of the first entry that is slow */
+	uint64_t slow_last;  /* ns: end of the last one */
+	uint32_t losses;     /* losses of records so far when the first slow entry came */
 };
 
 TAILQ_HEAD(log_tasks, log_task);
@@ -253,7 +254,7 @@ void task_log_drop_oldest(struct task_log *log, struct log_task *task);
 /**
  * task_log_drop_past - drop what is not needed after stalls up to @until (ns) have ended
  *
- * Nothing that is left is slow. Entries after @until stay, and older ones of the same chunks.
+ * Entries after @until stay, and older ones of the same chunks, which are not slow any more.
  */
 void task_log_drop_past(struct task_log *log, struct log_task *task, uint64_t until);
 

@@ -324,13 +324,14 @@ static void begin_walk(struct walk *walk, uint64_t start, uint64_t end)
 	walk->nr_levels = 1;
 }
 
-void walk_stall(struct walk *walk, struct log_cursor end, struct stall *stall)
+void walk_stall(struct walk *walk, struct log_cursor end, uint64_t from, struct stall *stall)
 {
 	struct log_entry *entry = end.entry;
 	struct stall_sum *sum = &walk->sum;
 
-	begin_walk(walk, log_start(entry), log_end(entry));
+	begin_walk(walk, from ? from : log_start(entry), log_end(entry));
 	enter_level(walk, entry);
+	walk->levels[1].start = walk->start;
 	*stall = (struct stall){
 		.tid = entry->tid,
 		.cpu = entry->cpu,

@@ -75,9 +75,10 @@ struct walk {
 /**
  * walk_stall - find out what happened in a window or pair of a task
  * @end: its entry, the last one of the stall
+ * @from: ns: the stall begins then, in the middle of the window; 0: with it
  *
  * Sets the members of @stall that come from the log alone; its pointers are valid until the next walk.
  */
-void walk_stall(struct walk *walk, struct log_cursor end, struct stall *stall);
+void walk_stall(struct walk *walk, struct log_cursor end, uint64_t from, struct stall *stall);
 
 #endif

@@ -137,8 +137,8 @@ UNIT_TEST(test_outcomes)
 	CHECK(start, DETAILS,
 	      { "each stall has its own",
 		"compact- 110 status=3, zone 100-220@1, compact- 350 status=4, zone 300-420@1, flush",
-		"7:100-220/1 order -1 outcome s3 (s3) lines 1+1 | "
-		"7:300-420/1 order -1 outcome s4 (s4) lines 1+1" },
+		"7:100-220 order -1 outcome s3 (s3) lines 1+1 | "
+		"7:300-420 order -1 outcome s4 (s4) lines 1+1" },
 	      { "and the next one none",
 		"compact- 110 status=3, zone 100-220, alloc 300-400, compact- 410, alloc 420-520",
 		"7:100-220 order -1 outcome s3 (s3) lines 1+1 | 7:300-400 order -1 lines 1+0 | "

@@ -28,7 +28,7 @@ UNIT_TEST(test_window_around_an_evicted_task)
 	for (int tid = 1; tid <= TASKS_OF_64_KIB; tid++)
 		playf("%d:other %d-%d@1", tid, 1000 + tid, 1100 + tid);
 	assert_true(run.count > 0);
-	assert_memory_equal(notes.text, "1:1001-1101/1? outside=100 | 2:1002-1102/1? ", 40);
+	assert_memory_equal(notes.text, "1:1001-1101? outside=100 | 2:1002-1102? ", 40);
 	assert_int_equal(stalls_limited(run.stalls), run.count);
 	clear_notes();
 	run.shown = NOTHING;
@@ -152,7 +152,7 @@ UNIT_TEST(test_drop_of_a_slow_pair)
 		playf("user %d", 2000 + i);
 	play("node 5000-5200@1");
 	assert_int_equal(stalls_flush(run.stalls, 0), 0);
-	assert_string_equal(notes.text, "7:5000-5200/1 W5000-5200()");
+	assert_string_equal(notes.text, "7:5000-5200 W5000-5200()");
 	assert_int_equal(stalls_limited(run.stalls), 1);
 }
 
@@ -170,7 +170,7 @@ UNIT_TEST(test_room_of_past_waits)
 	clear_notes();
 	play("alloc 50-300000000000");
 	assert_string_equal(notes.text,
-			    "7:50-300000000000? W50-300000000000(200000000400 200000000500)");
+			    "7:200000000300-300000000000? W50-300000000000(200000000400 200000000500)");
 }
 
 /* A wait counts with its whole time although its begin was dropped; what it is shown with is not complete. */

@@ -80,7 +80,7 @@ struct stall {
 	uint64_t end;
 	uint64_t function; /* address; 0: known only from a pair of events */
 	int role;	   /* enum role, or ROLE_NONE */
-	int depth;	   /* more than 0: the window around it is unknown; 0 in an interrupt */
+	int depth;	   /* more than 0: the record of the window around it may be lost */
 	enum stall_lack incomplete;
 	bool waited; /* perhaps: a memory wait of its task was in it or around it */
 	const struct stall_slice *shrinkers; /* most time first */

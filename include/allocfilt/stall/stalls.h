@@ -16,13 +16,15 @@
  * their page, for the order of time alone (merge.h).
  *
  * A window of depth 0 is an outermost one. The window around one of another depth may never arrive:
- * its record was lost, tracing began in the middle, or another user of function_graph adds to the
- * depth. Then it is a stall of its own, with its depth. It ends when a window of depth 0 ends that
- * does not contain it; when its task was silent for STALL_PATIENCE; when the window itself is as
- * old as that, if records were lost since or windows of this run had gaps in their depths; and at
- * the end of the run. In interrupts it ends when a window ends that does not contain it. A pair of
- * events is treated likewise; it is an outermost one where functions cannot be traced and no other
- * pair of the task is open.
+ * its record was lost, or another user of function_graph, also a return fprobe, adds to the depth. Then
+ * it is a stall of its own, with its depth if records were lost since. It ends when a window of depth 0
+ * ends that does not contain it; when its task was silent for WAIT_PATIENCE, in no memory wait and in no
+ * pair; when the window itself is as old as that, and is in no wait that goes on, where windows of this
+ * run had gaps in their depths; when it is as old as STALL_PATIENCE and records were lost since; and at
+ * the end of the run. If a window around it ends after all, that is a stall without the time up to here,
+ * and incomplete. In interrupts it ends when a window ends that does not contain it. A pair of events is
+ * treated likewise; it is an outermost one where functions cannot be traced and no other pair of the
+ * task is open.
  *
  * A memory wait is a pair, too, of which all are told, the fast ones and those in a fast window as well.
  * A slow one inside a slow window is a part of its stall; around windows that are stalls already it is
@@ -35,7 +37,7 @@
  */
 
 #define STALL_PATIENCE (600 * NS_PER_SECOND) /* of the trace clock */
-#define WAIT_PATIENCE  NS_PER_SECOND
+#define WAIT_PATIENCE  NS_PER_SECOND /* as STALL_PATIENCE where memory waits are not traced */
 
 struct stalls;
 
@@ -89,10 +91,9 @@ int stalls_sched(struct stalls *stalls, const struct record *record);
 void stalls_sched_stop(struct stalls *stalls);
 
 /**
- * stalls_time - end the stalls of tasks that at @ts were silent for STALL_PATIENCE, and memory waits
- *	that are over for WAIT_PATIENCE
+ * stalls_time - end the stalls of tasks that at @ts were silent for WAIT_PATIENCE
  *
- * For about once a second. Returns 0, or what the callback returned.
+ * For some times a second. Returns 0, or what the callback returned.
  */
 int stalls_time(struct stalls *stalls, uint64_t ts);
 
