@@ -743,6 +743,7 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer,
 	const struct output_form journal = { .ops = &journal_form };
 	const struct options *options = pipeline->options;
 	size_t memory = config_limit_memory(options, !pipeline->source->proc);
+	size_t limit = options->limit_memory;
 	const struct output_setup output = {
 		.options = options,
 		.plan = pipeline->plan,
@@ -756,8 +757,8 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer,
 	};
 
 	pipeline->output = output_new(&output);
-	/* A calloc(3) of a replay's share may be refused: by ulimit -v, or where nothing is overcommitted. */
-	for (; !pipeline->stalls && memory >= options->limit_memory; memory /= 2)
+	/* A replay's share may be refused: by ulimit -v, or where nothing is overcommitted. */
+	for (; !pipeline->stalls && memory; memory = memory > limit ? limit : 0)
 		pipeline->stalls =
 			stalls_new(pipeline->plan, pipeline->source, memory, pipeline->decode,
 				   pipeline->resolver, show_stall, count_wait, pipeline);

@@ -169,8 +169,9 @@ UNIT_TEST(test_room_of_past_waits)
 	assert_int_equal(run.count, 100);
 	clear_notes();
 	play("alloc 50-300000000000");
-	assert_string_equal(notes.text,
-			    "7:200000000300-300000000000? W50-300000000000(200000000400 200000000500)");
+	assert_string_equal(
+		notes.text,
+		"7:200000000300-300000000000? W50-300000000000(200000000400 200000000500)");
 }
 
 /* A wait counts with its whole time although its begin was dropped; what it is shown with is not complete. */

@@ -105,9 +105,10 @@ UNIT_TEST(test_open_window)
 	/* A window around a wait that is a stall already lacks it. */
 	start_at_50(LINES);
 	play("wait 100-300 by=refault, wait 1000000600-1000000610 by=refault, alloc 50-1000000700");
-	assert_string_equal(notes.text,
-			    "w7:100-300=refault | 7:100-300 P100-300(), "
-			    "w7:1000000600-1000000610=refault | 7:300-1000000700? W50-1000000700()");
+	assert_string_equal(
+		notes.text,
+		"w7:100-300=refault | 7:100-300 P100-300(), "
+		"w7:1000000600-1000000610=refault | 7:300-1000000700? W50-1000000700()");
 	assert_int_equal(stalls_limited(run.stalls), 0);
 }
 
