@@ -764,8 +764,7 @@ static void put_worst(struct writer *writer, const struct summary_view *view)
 static void put_background(struct writer *writer, const struct summary_view *view,
 			   enum summary_table kind, const char *title)
 {
-	size_t count = summary_count(view->summary, kind);
-	size_t rows = rows_of(view);
+	size_t count = summary_count(view->summary, kind), rows = rows_of(view);
 	struct line line;
 
 	if (!count)

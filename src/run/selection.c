@@ -188,16 +188,15 @@ static bool is_background_thread(const struct named_stall *named)
 
 /*
  * From 5.9 on the kernel counts no memory wait where somebody lowers a limit or writes to memory.reclaim
- * (mm/memcontrol.c), nor ever for compact_memory and drop_caches (mm/compaction.c, fs/drop_caches.c). Nor
- * did node_reclaim() before 5.15. Where waits of some tasks alone are recorded, so are events.
+ * (mm/memcontrol.c), nor ever for compact_memory and drop_caches (mm/compaction.c, fs/drop_caches.c). Where
+ * waits of some tasks alone are recorded, so are events.
  */
 static bool works_without_wait(const struct selection *selection, const struct stall *stall)
 {
 	return plan_has_waits(selection->plan) && !stall->waited && !stall->incomplete &&
 	       (stall->nr_events || !selection->any) &&
 	       stall->phases.groups & (1u << PHASE_MEMCG_RECLAIM | 1u << PHASE_OTHER_RECLAIM |
-				       1u << PHASE_COMPACTION) &&
-	       !(stall->phases.groups & (1u << PHASE_DIRECT_RECLAIM | 1u << PHASE_NODE_RECLAIM));
+				       1u << PHASE_COMPACTION);
 }
 
 void selection_set_background(const struct selection *selection, struct named_stall *named)

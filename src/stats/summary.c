@@ -205,11 +205,6 @@ static void count_cause(struct cause_sum *sum, uint64_t ns)
 	add_ns(&sum->total, ns);
 }
 
-static const char *unit_or_path(const char *cgroup, char unit[UNIT_NAME_BYTES])
-{
-	return unit_name_of_cgroup(cgroup, unit) ? unit : cgroup;
-}
-
 /* A task that had ended is not in the cgroup that it reclaimed, which is supposed to be its own. */
 static void count_purpose(struct summary *summary, const struct named_stall *named, uint64_t ns)
 {
@@ -218,9 +213,11 @@ static void count_purpose(struct summary *summary, const struct named_stall *nam
 	bool compacts = cause_which(named->stall) == PHASE_COMPACTION;
 	char work[PURPOSE_MAX], unit[UNIT_NAME_BYTES], from[UNIT_NAME_BYTES];
 
+	unit_name_of_cgroup(cgroup, unit);
+	unit_name_of_cgroup(named->memcg, from);
 	snprintf(work, sizeof(work), "%s%s%s %s%s%s", named->name, *cgroup ? " in " : "",
-		 unit_or_path(cgroup, unit), compacts ? "compacted memory" : "reclaimed",
-		 *named->memcg ? " from " : "", unit_or_path(named->memcg, from));
+		 *unit ? unit : cgroup, compacts ? "compacted memory" : "reclaimed",
+		 *named->memcg ? " from " : "", *from ? from : named->memcg);
 	count_total(summary, SUMMARY_PURPOSES, hash_text(work), work, ns);
 }
 

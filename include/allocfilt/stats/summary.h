@@ -38,12 +38,8 @@ enum summary_table {
 	SUMMARY_RUNNERS,
 	/* of struct ranked alone: see summary_reclaimed() */
 	SUMMARY_RECLAIMED,
-	SUMMARY_VICTIMS, /* of struct victim_total: of the OOM killer */
-	/*
-	 * of struct ranked alone: cgroups at their limits. id 0: which one is not known, it may be another one
-	 * above that
-	 */
-	SUMMARY_LIMITS,
+	SUMMARY_VICTIMS,  /* of struct victim_total: of the OOM killer */
+	SUMMARY_LIMITS,	  /* of struct ranked alone; id 0: it may be that of a cgroup above */
 	SUMMARY_PURPOSES, /* "agent in agent.service reclaimed from web.service" */
 	/* of struct shrinker_total: all slab pairs, slow or not */
 	SUMMARY_SHRINKERS,
