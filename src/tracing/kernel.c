@@ -112,16 +112,12 @@ const char *kernel_enter_cgroups(void)
 		return process;
 	fd = open("/proc/1/ns/cgroup", O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || setns(fd, CLONE_NEWCGROUP)) {
-		log_warning(
-			"this container has a cgroup namespace of its own, and the host's cannot "
-			"be entered: %m: paths of cgroups outside of it begin with /.. and their "
-			"memory pressure is not known; run it on the host, or the container with "
-			"--cgroupns=host");
+		log_warning("cgroup namespace of a container, which cannot be left (%m): paths of "
+			    "cgroups begin with /.., without their memory pressure; run it with "
+			    "--cgroupns=host");
 	} else {
 		process = "/proc/1";
-		log_notice(
-			"this container has a cgroup namespace of its own: cgroups have the paths "
-			"of the host");
+		log_notice("cgroup namespace of a container: it is left, so paths are the host's");
 	}
 	file_close(fd);
 	return process;
