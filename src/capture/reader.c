@@ -723,6 +723,26 @@ static int no_events(struct capture *capture, uint64_t bad_pages)
 	return capture->info.flaws ? -EBADMSG : -ENODATA;
 }
 
+/*
+ * A mark of ours tells that we recorded: trace-cmd restore writes the clock of the machine it runs on, which is
+ * not the one of the buffer, and no threshold.
+ */
+static void use_marks(struct capture *capture, const struct traced *traced)
+{
+	struct data_source *source = &capture->source;
+	uint64_t date = traced->date ? traced->date : capture->dat->date;
+
+	source->date = capture->dat->date;
+	source->started = date ? traced->first + date : 0;
+	if (!traced->date)
+		return;
+	strcpy(capture->clock, "local");
+	source->local_clock = true;
+	source->own = traced->own;
+	capture->info.threshold = traced->threshold;
+	capture->info.described = traced->threshold;
+}
+
 int capture_find_traced(struct capture *capture, bool (*stop)(void *context), void *context)
 {
 	const struct data_source *source = &capture->source;
@@ -747,6 +767,7 @@ int capture_find_traced(struct capture *capture, bool (*stop)(void *context), vo
 		cpu->done = cpu->data.fd < 0;
 	}
 	capture->function_graph = traced.windows;
+	use_marks(capture, &traced);
 	if (stopped) {
 		ret = 1;
 	} else if (!ret && !traced.windows && !traced.events) {

@@ -31,6 +31,7 @@ static const char magic[] = "\x17\x08\x44tracing";
 /* Sections are version 7, CPUCOUNT is version 6, the others are both. trace-cmd.dat.v7(5) */
 enum option {
 	OPTION_DONE = 0,
+	OPTION_DATE = 1,
 	OPTION_BUFFER = 3,
 	OPTION_CLOCK = 4,
 	OPTION_UNAME = 5,
@@ -409,8 +410,11 @@ static bool read_text_option(struct trace_dat *dat, struct span *data, enum opti
 		return false;
 	if (id == OPTION_CLOCK)
 		return add_file(dat, "trace_clock", text, strlen(text));
-	/* "Linux HOST RELEASE MACHINE" */
-	sscanf(text, "%*s %64s %64s %64s", dat->host, dat->release, dat->machine);
+	/* us as "0x…"; or "Linux HOST RELEASE MACHINE" */
+	if (id == OPTION_DATE)
+		dat->date = strtoull(text, NULL, 0) * NS_PER_US;
+	else
+		sscanf(text, "%*s %64s %64s %64s", dat->host, dat->release, dat->machine);
 	free(text);
 	return true;
 }
@@ -471,6 +475,7 @@ static bool read_option(struct trace_dat *dat, struct span *data, enum option id
 			return true;
 		/* fall through */
 	case OPTION_UNAME:
+	case OPTION_DATE:
 		return read_text_option(dat, data, id);
 	case OPTION_BUFFER_TEXT:
 		dat->latency = true;

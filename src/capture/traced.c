@@ -35,6 +35,7 @@ int traced_init(struct traced *traced, const struct data_source *source)
 		add_functions(traced);
 	decode_read_format(traced->decode, DECODE_FUNCGRAPH_EXIT, EVENT_USER, "ftrace",
 			   "funcgraph_exit");
+	decode_read_format(traced->decode, DECODE_PRINT, EVENT_USER, "ftrace", "print");
 	for (int id = 0; id < EVENT_COUNT; id++)
 		decode_read_format(traced->decode, id, EVENT_USER, catalog_events[id].system,
 				   catalog_events[id].name);
@@ -51,6 +52,13 @@ static void see_record(struct traced *traced, const struct record *record)
 {
 	traced->windows += record->kind == RECORD_WINDOW;
 	traced->events += record->kind == RECORD_EVENT;
+	if (!traced->first || record->ts < traced->first)
+		traced->first = record->ts;
+	if (record->kind == RECORD_CLOCK) {
+		traced->date = record->realtime - record->ts;
+		traced->threshold = record->threshold;
+		traced->own = record->tid;
+	}
 	if (record->kind != RECORD_WINDOW)
 		return;
 	for (size_t i = 0; i < traced->nr_functions; i++)

@@ -14,6 +14,10 @@ struct traced {
 	uint64_t windows;   /* of any function */
 	uint64_t events;    /* of the catalog */
 	uint64_t bad_pages; /* damaged, and passed over */
+	uint64_t first;	    /* ns: of the records; 0: none */
+	uint64_t date;	    /* ns: by a mark of ours, see struct data_source; 0: there is none */
+	uint64_t threshold; /* ns: by such a mark; 0: not known */
+	int own;	    /* the process that wrote it */
 	/* Functions of the catalog that the kernel has. */
 	struct traced_function {
 		uint64_t address;

@@ -451,21 +451,26 @@ static bool check_window(struct decode *decode, struct record *record)
 	return false;
 }
 
-/* Our own mark is "allocfilt: realtime SECONDS.NANOSECONDS"; any other text is not ours. */
-static bool parse_clock(const char *text, size_t size, uint64_t *ret_ns)
+/* Our own mark; any other text is not ours. Marks without a threshold are of versions before 0.1.0. */
+static bool parse_clock(const char *text, size_t size, struct record *record)
 {
-	char copy[64] = "";
-	uint64_t seconds, ns;
-	int before, after, end = 0;
+	char copy[80] = "";
+	uint64_t seconds, ns, us = 0;
+	int before, after, end = 0, last, count;
 
 	memcpy(copy, text, size < sizeof(copy) - 1 ? size : sizeof(copy) - 1);
-	if (sscanf(copy, "allocfilt: realtime %n%10" SCNu64 "%n.%9" SCNu64 "%n", &before, &seconds,
-		   &after, &ns, &end) != 2)
+	count = sscanf(copy,
+		       "allocfilt: realtime %n%10" SCNu64 "%n.%9" SCNu64
+		       "%n threshold_us %10" SCNu64 "%n",
+		       &before, &seconds, &after, &ns, &end, &us, &last);
+	if (count < 2 || copy[before] < '0' || copy[before] > '9' || end != after + 10 ||
+	    copy[after + 1] < '0' || copy[after + 1] > '9')
 		return false;
-	if (copy[before] < '0' || copy[before] > '9' || end != after + 10 ||
-	    copy[after + 1] < '0' || copy[after + 1] > '9' || (copy[end] && copy[end] != '\n'))
+	end = count > 2 ? last : end;
+	if (copy[end] && copy[end] != '\n')
 		return false;
-	*ret_ns = seconds * NS_PER_SECOND + ns;
+	record->realtime = seconds * NS_PER_SECOND + ns;
+	record->threshold = us * NS_PER_US;
 	return true;
 }
 
@@ -552,8 +557,8 @@ bool decode_task(const struct decode *decode, uint64_t ts, const void *data, siz
 	record->event = (uint16_t)format->event;
 	record->tid = (int32_t)load_32((const char *)data + offsetof(struct entry, pid),
 				       decode->big_endian);
-	return record->kind != RECORD_CLOCK || parse_clock((const char *)data + format->data,
-							   size - format->data, &record->realtime);
+	return record->kind != RECORD_CLOCK ||
+	       parse_clock((const char *)data + format->data, size - format->data, record);
 }
 
 /* A record of ours, or a stack. */
@@ -572,7 +577,7 @@ static noinline int decode_other(struct decode *decode, const struct format *for
 	}
 	switch (format->event) {
 	case DECODE_PRINT:
-		return parse_clock(data + format->data, size - format->data, &record->realtime);
+		return parse_clock(data + format->data, size - format->data, record);
 	case DECODE_STACK:
 		record->stack.ts = record->ts;
 		record->stack.flags = record->flags;

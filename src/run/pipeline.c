@@ -435,6 +435,8 @@ static int time_passed(struct pipeline *pipeline, uint64_t ts)
 	/* A stall may end before the first mark, which is written as soon as tracing is on. */
 	if (!pipeline->oldest && pipeline->source->proc && pipeline->source->started)
 		resolver_mark_clock(pipeline->resolver, ts, pipeline->source->started);
+	if (!pipeline->oldest && pipeline->source->date)
+		resolver_mark_clock(pipeline->resolver, ts, ts + pipeline->source->date);
 	if (!pipeline->oldest)
 		pipeline->oldest = ts;
 	if (ends && ts - interval->before.ts >= length)

@@ -196,10 +196,10 @@ static int replay_capture(const struct run_context *run, struct capture *capture
 	struct metrics_file *metrics = NULL;
 	struct pipeline *pipeline = NULL;
 	struct plan *plan = NULL;
-	int ret = check_clock(capture, failure);
+	int ret = find_traced(run, capture, failure);
 
 	if (!ret)
-		ret = find_traced(run, capture, failure);
+		ret = check_clock(capture, failure);
 	if (!ret)
 		ret = plan_replay(run, capture, &plan, failure);
 	if (!ret)

@@ -261,6 +261,7 @@ int session_start(struct session **ret_session, const struct session_request *re
 		return failure_no_memory(failure);
 	session->request = request;
 	session->graph = request->plan->function_graph;
+	session->threshold = request->plan->threshold;
 	session->stack = request->stack;
 	ret = session_begin(session, failure);
 	session->request = NULL;
@@ -393,6 +394,7 @@ void session_mark_clock(struct session *session)
 {
 	uint64_t now = clock_ns(CLOCK_REALTIME);
 
-	tracefs_printf(session->own, "allocfilt: realtime %" PRIu64 ".%09" PRIu64,
-		       now / NS_PER_SECOND, now % NS_PER_SECOND);
+	tracefs_printf(session->own,
+		       "allocfilt: realtime %" PRIu64 ".%09" PRIu64 " threshold_us %" PRIu64,
+		       now / NS_PER_SECOND, now % NS_PER_SECOND, session->threshold / NS_PER_US);
 }

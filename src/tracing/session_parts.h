@@ -23,6 +23,7 @@ struct session {
 	char *dir;			 /* of own */
 	bool instance;			 /* own is our instance */
 	bool graph;			 /* the tracer is function_graph */
+	uint64_t threshold;		 /* ns, of the plan */
 	bool on;			 /* tracing_on */
 	bool has_probe;			 /* the probe of superblocks is defined */
 	bool has_waits;			 /* those of memory waits are */

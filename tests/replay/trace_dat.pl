@@ -7,7 +7,8 @@
 #
 # The first capture is the top level's buffer and has the formats; each NAME is one more buffer. What
 # trace-cmd of Debian does not write: zlib, the other byte order, several buffers of one kernel, and old6,
-# version 6 as it was before trace-cmd 3.0: the clock of a buffer follows its places.
+# version 6 as it was before trace-cmd 3.0: the clock of a buffer follows its places. DATE in the environment is
+# what trace-cmd record --date adds, in microseconds.
 
 use strict;
 use warnings;
@@ -83,6 +84,8 @@ sub align { $out .= "\0" x (-length($out) % $page) }
 
 sub option { u16($_[0]) . u32(length $_[1]) . $_[1] }
 
+sub date { $ENV{DATE} ? option(1, sprintf "0x%x\0", $ENV{DATE}) : '' }
+
 sub uname { 'Linux a-host ' . (text_of("$top/release") =~ s/\n//r) . ' a-machine' . "\0" }
 
 # ---- version 6 ----
@@ -113,7 +116,7 @@ sub version_6
 	my @places;
 
 	$out .= header_info() . ftrace_events() . event_formats() . kallsyms() . printk() .
-		cmdlines() . u32(scalar(my @cpus = cpus_of($top))) . "options  \0" . option(5, uname()) .
+		cmdlines() . u32(scalar(my @cpus = cpus_of($top))) . "options  \0" . date() . option(5, uname()) .
 		option(4, $old ? '' : "[" . clock_of($top) . "] other\0");
 	for my $more (@more) {
 		my ($name) = split /=/, $more;
@@ -194,7 +197,7 @@ sub version_7
 		option(18, u64(put_section(18, event_formats(), 1))) .
 		option(19, u64(put_section(19, kallsyms(), 1))) .
 		option(20, u64(put_section(20, printk(), 1))) .
-		option(21, u64(put_section(21, cmdlines(), 1))) . option(5, uname());
+		option(21, u64(put_section(21, cmdlines(), 1))) . date() . option(5, uname());
 	# A second section of options, as trace-cmd has it.
 	$second = put_section(0, join('', map { buffer_option(split /=/, $_, 2) } "=$top", @more) .
 		option(0, u64(0)), 0);

@@ -147,7 +147,8 @@ static void note_record(struct record *record)
 	else if (record->kind == RECORD_EVENT)
 		note_event(record);
 	else if (record->kind == RECORD_CLOCK)
-		note("clock %" PRIu64, record->realtime);
+		note(record->threshold ? "clock %" PRIu64 " threshold %" PRIu64 : "clock %" PRIu64,
+		     record->realtime, record->threshold);
 	else if (record->kind == RECORD_SUPERBLOCK)
 		note_superblock(record);
 	else
@@ -405,6 +406,9 @@ TEST(marks_of_the_clock)
 		"allocfilt: realtime -1.000000000",
 		"allocfilt: realtime 12 .00000000",
 		"allocfilt: realtime 12.000000000 and more",
+		"allocfilt: realtime 12.000000000 threshold_us",
+		"allocfilt: realtime 12.000000000 threshold_us x",
+		"allocfilt: realtime 12.000000000 threshold_us 134 and more",
 		"allocfilt: realtime 99999999999.000000000",
 		"x allocfilt: realtime 12.000000000",
 	};
@@ -416,6 +420,8 @@ TEST(marks_of_the_clock)
 		assert_records("0:123 clock 1763733305000000042");
 		decode_print("allocfilt: realtime 1763733305.999999999\n", 41 + nul);
 		assert_records("0:123 clock 1763733305999999999");
+		decode_print("allocfilt: realtime 1763733305.000000042 threshold_us 134", 57 + nul);
+		assert_records("0:123 clock 1763733305000000042 threshold 134000");
 		for (size_t i = 0; i < COUNT(of_others); i++)
 			decode_print(of_others[i], strlen(of_others[i]) + nul);
 		assert_records("");

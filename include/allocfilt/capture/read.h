@@ -39,9 +39,9 @@ bool capture_is_file(const struct capture *capture, int fd);
 const struct data_source *capture_source(const struct capture *capture);
 
 struct capture_info {
-	uint64_t threshold;   /* ns, of the recording; 0: not known */
-	bool described;	      /* the capture has the file `capture`; its threshold is the default */
-	uint64_t flaws;	      /* files found damaged, missing or unreadable so far */
+	uint64_t threshold; /* ns, of the recording; 0: not known */
+	bool described; /* by the file `capture`, or a mark of ours: the threshold is the default */
+	uint64_t flaws; /* files found damaged, missing or unreadable so far */
 	char first_flaw[768]; /* "" or the first of them */
 	char others[256]; /* names of the other buffers with data, printable; "": there are none */
 };
@@ -50,7 +50,7 @@ struct capture_info {
 const struct capture_info *capture_info(const struct capture *capture);
 
 /**
- * capture_find_traced - find the functions that a trace.dat has traced: none of its texts tells
+ * capture_find_traced - find what a trace.dat has traced, and when: none of its texts tells
  * @stop: does the user want an end? All data is read once
  *
  * To be called before capture_offer(), by a run that filters. Returns 0, 1 if it was stopped, -ENODATA if

@@ -107,7 +107,10 @@ struct record {
 			int64_t lost;	     /* records, or RECORD_LOST_UNKNOWN */
 			uint64_t lost_until; /* ns: no later one; UINT64_MAX: not known */
 		};
-		uint64_t realtime; /* ns since the epoch */
+		struct {
+			uint64_t realtime;  /* ns since the epoch */
+			uint64_t threshold; /* ns, of the run that wrote the mark; 0: not known */
+		};
 		struct record_superblock superblock;
 		struct record_sched sched;
 		struct record_frames frames;

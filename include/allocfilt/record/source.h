@@ -33,7 +33,8 @@ struct data_source {
 	const char *release; /* uname -r */
 	const char *machine; /* uname -m */
 	const char *clock;   /* trace clock */
-	uint64_t started;    /* ns since the epoch: start of tracing; 0: not known */
+	uint64_t date;	  /* ns, of a trace.dat: from its trace clock to the epoch; 0: not known */
+	uint64_t started; /* ns since the epoch: start of tracing; 0: not known */
 	struct page_layout layout;
 	struct cpu_list cpus;
 	bool local_clock; /* false: another clock, so a window's edges follow from the time of its record */
