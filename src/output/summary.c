@@ -469,29 +469,37 @@ static void add_had_cpu(struct line *line, const struct writer *writer,
 			 (double)unknown * 100 / (double)waited);
 }
 
-/* The states of the tasks, or the groups of phases, most time first. */
+/* The states of the tasks, or the groups of phases, most time first. Their percentages add up to 100. */
 static void put_why_rows(struct writer *writer, const struct summary_view *view,
 			 enum stall_side side, bool states, int columns)
 {
 	const struct phases *phases = &summary_stalls(view->summary, side)->phases;
 	const struct phase_name *names = states ? phase_state_names : phase_group_names;
 	int count = states ? PHASE_STATES : PHASE_GROUPS, row = -1, rows = 0;
-	uint64_t ns[PHASE_STATES + PHASE_GROUPS];
+	uint64_t ns[PHASE_STATES + PHASE_GROUPS], total = phases_total(phases), above = 0;
+	int percents = 0; /* of the rows above */
+	bool others = false;
 
 	for (int i = 0; i < count; i++)
 		ns[i] = states ? phases_state(phases, i) : phases_group(phases, i);
-	while ((row = ranking_next(ns, sizeof(*ns), count, row)) >= 0 && ns[row]) {
+	while (!others && (row = ranking_next(ns, sizeof(*ns), count, row)) >= 0 && ns[row]) {
+		uint64_t shown = ns[row];
 		struct line line;
+		int percent;
 
-		if (!states && view->has_sched && rows++ >= SHORT_ROWS)
-			break;
+		others =
+			!states && view->has_sched && ++rows == SHORT_ROWS && total - above > shown;
+		shown = others ? total - above : shown;
+		add_ns(&above, shown);
+		percent = (int)((double)above * 100 / (double)total + 0.5) - percents;
+		percents += percent;
 		line_clear(&line);
-		line_add(&line, "  %-*s", columns, names[row].title);
-		add_ms(&line, 9, ns[row]);
-		line_add(&line, "%5.0f", (double)ns[row] * 100 / (double)phases_total(phases));
+		line_add(&line, "  %-*s", columns, others ? "others" : names[row].title);
+		add_ms(&line, 9, shown);
+		line_add(&line, "%5d", percent);
 		if (states && row == STATE_WAITED && side == STALLS_WAITING)
-			add_had_cpu(&line, writer, view, ns[row]);
-		else if (states || phases_is_reclaim(row))
+			add_had_cpu(&line, writer, view, shown);
+		else if (states || (phases_is_reclaim(row) && !others))
 			add_places(&line, phases, states ? PHASE_GROUPS : row,
 				   states ? row : PHASE_STATES);
 		line_put(&line, writer);

@@ -361,8 +361,8 @@ sub rows_are {
 	my ($rows, $times, $places, $most) = @_;
 	my @names = sort { $times->{$b} <=> $times->{$a} } grep { $times->{$_} } keys %$times;
 	my %left = %$times;
+	my $percents = 0;
 
-	splice @names, $most if @names > $most;
 	for my $next (@names) {
 		my $row = shift @$rows // '';
 		my ($name, $ms, $percent, $more) = $row =~ /^  (\S.*?) +(\d[\d.]*) +(\d+)(?:   (\D.*))?$/;
@@ -371,12 +371,15 @@ sub rows_are {
 			wrong("not the row of $next: $row");
 			next;
 		}
-		my $ns = delete $left{$name} // -1;
+		my $rest = --$most <= 0 && (grep { $_ } values %left) > 1;
+		my $ns = $rest ? sum0(values %left) : delete $left{$name} // -1;
 
-		wrong("not $next: $row") if $ns != $times->{$next};
+		$percents += $percent;
+		wrong("not $next: $row") if $rest ? "$name " . ($more // '') ne 'others ' : $ns != $times->{$next};
 		ms_is($name, $ms, $ns);
 		wrong("$name: $percent %, by the stalls ", 100 * $ns / sum0(@times))
-			if abs($percent - 100 * $ns / sum0(@times)) > 0.5 + 1e-9;
+			if abs($percent - 100 * $ns / sum0(@times)) > 1;
+		last if $rest;
 		wrong(length $row, " columns: $row") if length $row > MOST_COLUMNS;
 		if ($name eq $title{cpu_wait}) {
 			had_cpu($row, $more // '', $ns);
@@ -398,6 +401,7 @@ sub rows_are {
 		wrong("$name lacks $largest[0]: $row")
 			if @largest && length($row) + length(", $largest[0] 1234") <= MOST_COLUMNS;
 	}
+	wrong("$percents % in all rows") if @names && $percents != 100;
 }
 
 if (@stalls) {

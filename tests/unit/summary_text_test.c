@@ -548,7 +548,7 @@ UNIT_TEST_WITH(test_sums_of_years, set_up, tear_down)
 		count_stall(&one, "a", "", false);
 	shows("they took 18446744073.7 s together, ");
 	text_has(text, "\n  outside reclaim          18446744073710  100\n");
-	text_has(text, "\n  compaction               189216000000    1\n");
+	text_has(text, "\n  compaction               189216000000    0\n");
 }
 
 static void victim(int tid, const char *name, const char *cgroup, int limit)
