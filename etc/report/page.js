@@ -629,7 +629,7 @@ function tree(stall) {
 
 	function shrinkers(phase, ns) {
 		const list = (stall.shrinkers || []).filter((one) => one.phase === phase).map((one) => ({
-			label: `${one.name}, freed ${number(one.freed)}${one.scanned ? ` of ${number(one.scanned)}` : ""}`,
+			label: `${one.name} (freed ${number(one.freed)}${one.scanned ? ` of ${number(one.scanned)}` : ""})`,
 			ns: one.total_ns, below: states(phase, "shrinkers", one.total_ns, one),
 		}));
 

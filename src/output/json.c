@@ -123,7 +123,7 @@ static void json_known(struct json *json, const char *key, const char *text)
 
 /* @tid: -1: there are several */
 static void json_runner(struct json *json, const char *name, int tid, const char *cgroup, bool idle,
-			uint64_t ns)
+			uint64_t ns, uint64_t reclaiming)
 {
 	json_open(json, NULL, '{');
 	json_string(json, "task", name);
@@ -132,6 +132,7 @@ static void json_runner(struct json *json, const char *name, int tid, const char
 	json_known(json, "cgroup", cgroup);
 	json_if(json, "idle", idle);
 	json_number(json, "total_ns", ns);
+	json_some_ns(json, "reclaiming", reclaiming);
 	json_close(json, '}');
 }
 
@@ -142,7 +143,7 @@ void json_had_cpu(struct json *json, struct resolver *resolver, uint64_t ts,
 	for (size_t i = 0; i < count; i++)
 		json_runner(json, runners[i].name, runners[i].tid,
 			    resolver_task(resolver, runners[i].tid, ts)->cgroup, !runners[i].tid,
-			    runners[i].ns);
+			    runners[i].ns, runners[i].reclaiming);
 	json_close(json, ']');
 }
 
@@ -410,7 +411,8 @@ static void json_summary_had_cpu(struct json *json, const struct summary *summar
 	json_open(json, "had_cpu", '[');
 	for (size_t i = 0; (runner = summary_at(summary, SUMMARY_RUNNERS, i)); i++)
 		json_runner(json, runner->ranked.name, -1, runner->cgroup,
-			    runner->ranked.id == SUMMARY_IDLE, runner->ranked.total);
+			    runner->ranked.id == SUMMARY_IDLE, runner->ranked.total,
+			    runner->reclaiming);
 	json_close(json, ']');
 	json_some_ns(json, "had_cpu_not_recorded", summary_had_cpu_unknown(summary));
 }

@@ -442,9 +442,16 @@ static void add_cgroup(struct line *line, const struct writer *writer,
 static void add_had_cpu(struct line *line, const struct writer *writer,
 			const struct summary_view *view, uint64_t waited)
 {
-	uint64_t unknown = summary_had_cpu_unknown(view->summary);
-	const char *before = "   had it: ";
+	uint64_t unknown = summary_had_cpu_unknown(view->summary), reclaiming = 0;
 	const struct runner_total *runner;
+	const char *before = "";
+
+	for (size_t i = 0; (runner = summary_at(view->summary, SUMMARY_RUNNERS, i)); i++)
+		reclaiming += runner->reclaiming;
+	line_add(line, "   had it");
+	if (reclaiming >= waited / 100 && reclaiming)
+		line_add(line, " (%.0f %% in reclaim)", (double)reclaiming * 100 / (double)waited);
+	line_add(line, ": ");
 
 	for (size_t rank = 0; rank < RUNNERS_SHOWN; rank++, before = ", ") {
 		struct line share;
@@ -807,14 +814,16 @@ static void put_remedies(struct writer *writer, const struct summary_view *view)
 	for (int i = 0; (remedy = remedies_at(remedies, i, &ns)); i++) {
 		line_clear(&line);
 		line_add(&line, "%snext: (", i ? "" : "\n");
-		if (ns < remedies->total / 10)
+		if (ns < remedies->total / 100)
 			line_add(&line, "an event");
 		else
 			line_add(&line, "%.0f %%", (double)ns * 100 / (double)remedies->total);
 		cgroup = summary_remedy_cgroup(view->summary, remedy);
 		if (cgroup && remedies_ns(&cgroup->remedies, remedy) >= ns - ns / 2)
 			add_cgroup(&line, writer, view, ", felt by ", cgroup->ranked.name);
-		if (runner && !strcmp(remedy->key, "cpu") && runner->ranked.total >= ns - ns / 2 &&
+		if (runner && !strcmp(remedy->key, "cpu") &&
+		    strcmp(runner->ranked.name, "allocfilt") &&
+		    runner->ranked.total - runner->reclaiming >= ns - ns / 2 &&
 		    strlen(runner->cgroup) > 1)
 			add_cgroup(&line, writer, view, ", caused by ", runner->cgroup);
 		if (bytes >> 20 && !view->is_part &&

@@ -15,9 +15,9 @@
 
 #define ROW_SLICES    5	  /* rows for the shrinkers of a group, or the functions of a sleep */
 #define ROW_SHARE     100 /* less than 1/ROW_SHARE of the whole is no row of its own */
-#define TITLE_COLUMNS 50  /* of a title with its branches */
+#define TITLE_COLUMNS 57  /* of a title with its branches, and the whole ms */
 #define HEAD_COLUMNS  80
-#define TITLE_MAX     (2 * STALL_FUNCTION_MAX + 24 + SHRINKER_FREED_MAX) /* with an address */
+#define TITLE_MAX     (2 * STALL_FUNCTION_MAX + 88) /* with an address and counts */
 
 /* The places in a text of resolver_time(). */
 #define TIME_OF_DAY 11
@@ -151,7 +151,6 @@ static void tree_title(const struct tree *tree, const struct tree_row *row, char
 {
 	const struct stall_slice *slice = row->slice;
 	bool shared = false; /* does another shrinker have the same callback? */
-	char freed[SHRINKER_FREED_MAX];
 	size_t used;
 
 	if (!slice) {
@@ -175,9 +174,8 @@ static void tree_title(const struct tree *tree, const struct tree_row *row, char
 	 */
 	used = strlen(text);
 	if (shared && !resolver_shrinker_label(tree->resolver, slice->shrinker))
-		used += snprintf(text + used, TITLE_MAX - used, "[0x%" PRIx64 "]", slice->shrinker);
-	shrinker_freed(slice, freed);
-	snprintf(text + used, TITLE_MAX - used, ", %s", freed);
+		snprintf(text + used, TITLE_MAX - used, "[0x%" PRIx64 "]", slice->shrinker);
+	shrinker_add_freed(slice, text, TITLE_MAX);
 }
 
 static void tree_put_row(const struct tree *tree, const char *before, const char *title,
@@ -193,9 +191,8 @@ static void tree_put_row(const struct tree *tree, const char *before, const char
 	line_add(&line, "%s%s", before, red ? RED : "");
 	line_add_escaped(&line, title, tree->terminal->names);
 	columns = text_columns(line.text) - (red ? strlen(RED) : 0);
-	line_add(&line, "%s%*s", red ? PLAIN : "",
-		 columns < TITLE_COLUMNS ? TITLE_COLUMNS - columns : 0, "");
-	line_add_ms(&line, 8, ns);
+	line_add(&line, "%s ", red ? PLAIN : "");
+	line_add_ms(&line, columns < TITLE_COLUMNS ? TITLE_COLUMNS - columns : 0, ns);
 	line_add(&line, percent ? " ms %3u %%" : " ms  <1 %%", percent);
 	line_put(&line, tree->writer);
 }

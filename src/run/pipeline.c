@@ -451,8 +451,8 @@ static int time_passed(struct pipeline *pipeline, uint64_t ts)
 static inline int event_record(struct pipeline *pipeline, struct record *record)
 {
 	enum event_id id = pipeline->plan->events[record->event].id;
-	uint64_t ns;
-	int ret;
+	uint64_t ns = UINT64_MAX;
+	int ret = 0;
 
 	if (id == EVENT_FORK || id == EVENT_MEMCG_RECLAIM_BEGIN || id == EVENT_OOM_VICTIM) {
 		decode_fields(pipeline->decode, record);
@@ -460,9 +460,10 @@ static inline int event_record(struct pipeline *pipeline, struct record *record)
 	}
 	if (id == EVENT_OOM_VICTIM)
 		count_victim(pipeline, record);
-	if (pipeline->selection.any && !selection_has_record(&pipeline->selection, record))
-		return 0;
-	ret = stalls_event(pipeline->stalls, record, &ns);
+	if (!pipeline->selection.any || selection_has_record(&pipeline->selection, record))
+		ret = stalls_event(pipeline->stalls, record, &ns);
+	if (pipeline->off_cpu)
+		stalls_work(pipeline->stalls, record);
 	if (ns != UINT64_MAX)
 		count_slab_pair(pipeline, record, ns);
 	return ret;

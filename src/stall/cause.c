@@ -92,10 +92,13 @@ static void add_parts(struct stall_cause *cause, const struct stall *stall, int 
 
 		if ((int)shrinker->group != group || !is_half(cause, shrinker->ns))
 			continue;
-		if (shrinker->freed)
-			add_step(cause, NULL, shrinker, shrinker->ns);
-		else
-			cause->in_vain = shrinker;
+		/* Without an object to scan do_shrink_slab() has nothing to do between its events. */
+		add_step(cause,
+			 shrinker->freed ? NULL :
+			 shrinker->scanned || !shrinker->in[STATE_UNKNOWN] ?
+					   "one that freed nothing" :
+					   "one that freed nothing (asleep, or not running)",
+			 shrinker->freed ? shrinker : NULL, shrinker->ns);
 		return;
 	}
 }
@@ -109,7 +112,6 @@ void stall_cause(const struct stall *stall, struct stall_cause *cause)
 	cause->whole = largest_group(phases, -1, &group, &cause->ns);
 	cause->which = group >= 0 && is_half(cause, cause->ns) ? group : CAUSE_MIXED;
 	cause->nr_steps = 0;
-	cause->in_vain = NULL;
 	find_state(cause, phases);
 	add_group(cause, group, cause->ns);
 	if (cause->state == STATE_RUNNING && cause->which != PHASE_OUTSIDE)
@@ -178,25 +180,14 @@ static void add_share(const struct stall_cause *cause, char text[STALL_CAUSE_MAX
 	text_append(text, STALL_CAUSE_MAX, used, " %");
 }
 
-void shrinker_freed(const struct stall_slice *shrinker, char text[SHRINKER_FREED_MAX])
+void shrinker_add_freed(const struct stall_slice *shrinker, char *text, size_t size)
 {
-	int used = snprintf(text, SHRINKER_FREED_MAX, "freed %" PRIu64, shrinker->freed);
+	size_t used = strlen(text);
 
-	if (shrinker->scanned)
-		snprintf(text + used, SHRINKER_FREED_MAX - used, " of %" PRIu64, shrinker->scanned);
-}
-
-/* Without an object to scan do_shrink_slab() has nothing to do between its two events. */
-static void add_in_vain(const struct stall_cause *cause, char text[STALL_CAUSE_MAX])
-{
-	const struct stall_slice *shrinker = cause->in_vain;
-
-	if (!shrinker)
-		return;
-	add_share(cause, text, ": ", "one that freed nothing", shrinker->ns);
-	if (!shrinker->scanned && shrinker->in[STATE_UNKNOWN])
-		text_append(text, STALL_CAUSE_MAX, strlen(text),
-			    ", so the task slept or was not running");
+	used += snprintf(text + used, size - used, " (freed %" PRIu64, shrinker->freed);
+	if (shrinker->scanned && used < size)
+		used += snprintf(text + used, size - used, " of %" PRIu64, shrinker->scanned);
+	text_append(text, size, used, ")");
 }
 
 static void add_steps(struct resolver *resolver, const struct stall_cause *cause, size_t from,
@@ -205,20 +196,16 @@ static void add_steps(struct resolver *resolver, const struct stall_cause *cause
 	text[0] = '\0';
 	for (size_t i = from; i < cause->nr_steps; i++) {
 		const struct cause_step *step = &cause->steps[i];
-		char name[2 * STALL_FUNCTION_MAX], freed[SHRINKER_FREED_MAX];
+		char name[STALL_CAUSE_MAX];
 
-		if (step->shrinker)
+		if (step->shrinker) {
 			resolver_shrinker(resolver, step->shrinker->shrinker,
-					  step->shrinker->callback, name, sizeof(name));
+					  step->shrinker->callback, name, 2 * STALL_FUNCTION_MAX);
+			shrinker_add_freed(step->shrinker, name, sizeof(name));
+		}
 		add_share(cause, text, cause->which == CAUSE_MIXED ? ", " : ": ",
 			  step->shrinker ? name : step->title, step->ns);
-		if (!step->shrinker)
-			continue;
-		shrinker_freed(step->shrinker, freed);
-		text_append(text, STALL_CAUSE_MAX,
-			    text_append(text, STALL_CAUSE_MAX, strlen(text), ", "), freed);
 	}
-	add_in_vain(cause, text);
 	/* It is not of the last step alone. */
 	if (cause->state != STATE_UNKNOWN && !is_state(cause))
 		add_share(cause, text, "; ", phase_state_names[cause->state].title,

@@ -32,7 +32,7 @@ void runs_lost(struct runs *runs, uint16_t place)
 		run->tid = RUN_UNKNOWN;
 }
 
-void runs_switch(struct runs *runs, uint16_t place, const struct record *record)
+void runs_switch(struct runs *runs, uint16_t place, const struct record *record, bool reclaims)
 {
 	struct run *before = runs_at(runs, runs->newest[place]);
 	struct run *run = &runs->ring[runs->next & (runs->size - 1)];
@@ -44,9 +44,24 @@ void runs_switch(struct runs *runs, uint16_t place, const struct record *record)
 		before->tid = RUN_UNKNOWN;
 	run->start = record->ts;
 	run->before = runs->newest[place];
+	run->reclaims = reclaims;
 	run->tid = record->sched.name ? record->sched.tid : RUN_UNKNOWN;
 	if (record->sched.name)
 		memcpy(run->name, (const char *)record->raw + record->sched.name,
 		       sizeof(run->name));
+	runs->newest[place] = runs->next++;
+}
+
+void runs_work(struct runs *runs, uint16_t place, const struct record *record, bool reclaims)
+{
+	const struct run *before = runs_at(runs, runs->newest[place]);
+	struct run *run = &runs->ring[runs->next & (runs->size - 1)];
+
+	if (!before || before->tid != record->tid)
+		return;
+	*run = *before;
+	run->start = record->ts;
+	run->before = runs->newest[place];
+	run->reclaims = reclaims;
 	runs->newest[place] = runs->next++;
 }

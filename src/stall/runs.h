@@ -10,8 +10,8 @@
 
 /*
  * Who ran on which CPU: a ring of the latest switches of all CPUs, from which a stall reads at its end
- * what others did while its task waited. A run lasts from its switch to the next one of its CPU. Each
- * has a number, which goes round; the ring knows the newest numbers.
+ * what others did while its task waited. A run lasts from its switch to the next one of its CPU, or until
+ * its task begins or ends to reclaim. Each has a number, which goes round; the ring knows the newest numbers.
  */
 
 #define RUN_UNKNOWN (-1)
@@ -20,7 +20,8 @@ struct run {
 	uint64_t start;	 /* ns */
 	uint32_t before; /* number of the run before it on its CPU */
 	int32_t tid;	 /* 0: the CPU was idle; RUN_UNKNOWN: not all of it was recorded */
-	char name[RECORD_COMM_SIZE]; /* as the kernel wrote it: any bytes may follow its end */
+	char name[RECORD_COMM_SIZE - 1]; /* as the kernel wrote it: any bytes may follow its end */
+	bool reclaims;			 /* the task, compacts, or is in a memory wait */
 };
 
 struct runs {
@@ -53,7 +54,10 @@ static inline struct run *runs_at(const struct runs *runs, uint32_t number)
  * runs_switch - a task comes
  * @record: of sched_switch, with its fields and raw data
  */
-void runs_switch(struct runs *runs, uint16_t place, const struct record *record);
+void runs_switch(struct runs *runs, uint16_t place, const struct record *record, bool reclaims);
+
+/** runs_work - the task that runs on a CPU begins to reclaim, or ends; @record: of it */
+void runs_work(struct runs *runs, uint16_t place, const struct record *record, bool reclaims);
 
 /** runs_lost - who runs on a CPU up to its next switch is not known; nothing if there is no ring */
 void runs_lost(struct runs *runs, uint16_t place);

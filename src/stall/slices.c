@@ -20,6 +20,7 @@ bool slices_add(struct stall_slice *slices, size_t *count, const struct stall_sl
 			slices[i].count += slice->count;
 			slices[i].scanned += slice->scanned;
 			slices[i].freed += slice->freed;
+			slices[i].reclaiming += slice->reclaiming;
 			for (int state = 0; state < PHASE_STATES; state++)
 				slices[i].in[state] += slice->in[state];
 			return false;
@@ -56,6 +57,13 @@ void slices_sort(struct stall_slice *slices, size_t count)
 	}
 }
 
+/* kswapd has the CPU because memory is short, ksoftirqd to free what was reclaimed. */
+static bool is_reclaiming(const struct run *run)
+{
+	return run->reclaims || !strncmp(run->name, "kswapd", strlen("kswapd")) ||
+	       !strncmp(run->name, "ksoftirqd", strlen("ksoftirqd"));
+}
+
 void slices_add_runners(const struct runs *runs, const struct log_off_cpu *off_cpu, uint64_t from,
 			uint64_t to, struct stall_slice *slices, size_t *count)
 {
@@ -76,10 +84,11 @@ void slices_add_runners(const struct runs *runs, const struct log_off_cpu *off_c
 			.tid = run->tid,
 			.state = STATE_WAITED,
 			.ns = end - start,
+			.reclaiming = is_reclaiming(run) ? end - start : 0,
 		};
 		/* The idle task of a CPU has its number in its name: "swapper/0". */
 		memcpy(runner.name, run->name,
-		       strnlen(run->name, run->tid ? sizeof(run->name) - 1 : strlen("swapper")));
+		       strnlen(run->name, run->tid ? sizeof(run->name) : strlen("swapper")));
 		slices_add(slices, count, &runner);
 	}
 }

@@ -555,13 +555,6 @@ static bool is_doubtful(const struct stalls *stalls, uint64_t start, int cpu,
 	       (lost_at(stalls, cpu) > start || lost_at(stalls, record->cpu) > start);
 }
 
-/* The end has what is left to scan: do_shrink_slab() in mm/shrinker.c. */
-static void count_objects(struct log_entry *entry, uint32_t to_scan, const struct record *end)
-{
-	log_pair(entry)->scanned = to_scan - end->fields.nr_scanned;
-	log_pair(entry)->freed = end->fields.status > 0 ? (uint32_t)end->fields.status : 0;
-}
-
 /*
  * Keeps the end of the pair whose begin is next in log_task.open. The begin stays open meanwhile, so that
  * keep_side() may drop it for room: then the end has no partner. *@ret_entry is NULL where there is no
@@ -580,11 +573,12 @@ static int keep_end(struct stalls *stalls, struct log_task *task, const struct r
 	log_pair(entry)->partner = begin;
 	log_pair(entry)->start = begin->ts;
 	log_pair(entry)->callback = log_pair(begin)->callback;
+	log_pair(entry)->scanned = log_pair(begin)->scanned;
+	log_pair(entry)->freed = log_pair(begin)->freed;
 	log_pair(entry)->nid = log_pair(begin)->nid;
 	log_pair(entry)->priority = log_pair(begin)->priority;
 	log_pair(entry)->within = task->nr_open;
 	log_pair(begin)->partner = entry;
-	count_objects(entry, log_pair(begin)->scanned, end);
 	return 0;
 }
 
@@ -617,6 +611,9 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 		task->nr_waits = 0;
 	if (is_doubtful(stalls, begin->ts, begin->cpu, end))
 		return 0;
+	/* The end has what is left to scan: do_shrink_slab() in mm/shrinker.c. */
+	log_pair(begin)->scanned -= end->fields.nr_scanned;
+	log_pair(begin)->freed = end->fields.status > 0 ? (uint32_t)end->fields.status : 0;
 	slow = end->ts - begin->ts >= stalls->walk.plan->threshold;
 	if (slab)
 		*ret_pair = end->ts - begin->ts;
@@ -625,7 +622,6 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 	if (!slow && begin == task_log_newest(task)) {
 		task_log_end_newest(task, end);
 		log_pair(begin)->within = place;
-		count_objects(begin, log_pair(begin)->scanned, end);
 		return end_outermost_pair(stalls, task);
 	}
 	ret = keep_end(stalls, task, end, &entry);
@@ -825,6 +821,33 @@ static struct log_task *task_of_thread(struct stalls *stalls, int tid)
 	return tid ? task_log_peek(&stalls->log, (struct task_key){ tid, OWNER_TASK }) : NULL;
 }
 
+/* The end of its work may be among records that were lost. */
+static bool is_reclaiming(const struct stalls *stalls, struct log_task *task)
+{
+	if (task->work_since <= stalls->lost_last)
+		task->nr_work = 0;
+	return task->nr_work;
+}
+
+void stalls_work(struct stalls *stalls, const struct record *record)
+{
+	enum event_side side = stalls->walk.plan->events[record->event].side;
+	struct log_task *task = task_of_thread(stalls, record->tid);
+	bool before = task && is_reclaiming(stalls, task);
+
+	if (!task || side == EVENT_SINGLE || record_in_interrupt(record))
+		return;
+	if (!before)
+		task->work_since = record->ts;
+	if (side == EVENT_BEGIN)
+		task->nr_work++;
+	else if (before)
+		task->nr_work--;
+	if (before != is_reclaiming(stalls, task))
+		runs_work(&stalls->walk.runs, runs_cpu(&stalls->cpus, record->cpu), record,
+			  !before);
+}
+
 /* Between the two switches of a task it is off its CPU; @state: until it is woken */
 static int log_switch(struct stalls *stalls, const struct record *record, uint16_t cpu, int tid,
 		      enum phase_state state, struct log_task **task)
@@ -900,7 +923,7 @@ int stalls_sched(struct stalls *stalls, const struct record *record)
 			off_cpu->run = runs->newest[off_cpu->cpu];
 			task->off_cpu = NULL;
 		}
-		runs_switch(runs, cpu, record);
+		runs_switch(runs, cpu, record, task && is_reclaiming(stalls, task));
 		break;
 	default:
 		break;

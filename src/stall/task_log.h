@@ -106,16 +106,18 @@ struct log_task {
 	int wait_cpu;		   /* where the outermost of these began */
 	uint64_t wait_start;	   /* ns: of the same */
 	uint64_t wait_caller;	   /* of the same: the return address */
-	bool reads_swap;	   /* the last page that it began to read is of swap */
-	bool only_waits;	   /* all slow entries are memory waits, if there are some */
-	uint64_t waited_until;	   /* ns: end of the last memory wait; 0: there was none */
-	uint64_t began_at;   /* ns: start of the last stall; 0: no window around it can come */
-	uint64_t ended_at;   /* ns: end of the last stall; 0: there was none */
-	uint64_t dropped_at; /* ns: of the newest entry that was dropped for room */
-	uint64_t last;	     /* ns: of the newest entry */
-	uint64_t slow_first; /* ns: end of the first entry that is slow */
-	uint64_t slow_last;  /* ns: end of the last one */
-	uint32_t losses;     /* losses of records so far when the first slow entry came */
+	unsigned int nr_work;  /* pairs of events that it is in, of all kinds, for stalls_work() */
+	uint64_t work_since;   /* ns: of the outermost of these */
+	bool reads_swap;       /* the last page that it began to read is of swap */
+	bool only_waits;       /* all slow entries are memory waits, if there are some */
+	uint64_t waited_until; /* ns: end of the last memory wait; 0: there was none */
+	uint64_t began_at;     /* ns: start of the last stall; 0: no window around it can come */
+	uint64_t ended_at;     /* ns: end of the last stall; 0: there was none */
+	uint64_t dropped_at;   /* ns: of the newest entry that was dropped for room */
+	uint64_t last;	       /* ns: of the newest entry */
+	uint64_t slow_first;   /* ns: end of the first entry that is slow */
+	uint64_t slow_last;    /* ns: end of the last one */
+	uint32_t losses;       /* losses of records so far when the first slow entry came */
 };
 
 TAILQ_HEAD(log_tasks, log_task);

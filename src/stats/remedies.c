@@ -91,15 +91,6 @@ static bool is_complete(const struct named_stall *named)
 	return !named->stall->incomplete;
 }
 
-/* kswapd has the CPU because memory is short, ksoftirqd to free what was reclaimed; neither can be limited. */
-static bool lost_cpu_to_others(const struct named_stall *named)
-{
-	const char *name = named->stall->nr_runners ? named->stall->runners[0].name : "";
-
-	return strncmp(name, "kswapd", strlen("kswapd")) &&
-	       strncmp(name, "ksoftirqd", strlen("ksoftirqd"));
-}
-
 /* ---- the table ---- */
 
 #define ROW(key, groups, parts, states, holds, ...)                                                \
@@ -110,17 +101,31 @@ static bool lost_cpu_to_others(const struct named_stall *named)
 		}                                                                                  \
 	}
 
-/* The first row that fits a nanosecond has it, so special findings come before general ones. */
+/*
+ * The first row that fits a nanosecond has it, so special findings come before general ones. A wait for a CPU
+ * belongs to one of the first three: see explain_waited().
+ */
+enum { CPU, CPU_RECLAIMING, CPU_OWN };
+
 static const struct {
 	unsigned int groups, parts, states;		/* bits of enum phase_group, … */
 	bool (*holds)(const struct named_stall *named); /* NULL: always */
 	struct remedy remedy;
 } rows[REMEDIES] = {
-	ROW("cpu", ANY, ANY, BIT(STATE_WAITED), lost_cpu_to_others,
+	ROW("cpu", 0, 0, 0, NULL,
 	    "Other tasks had the CPUs when these could have run: this part is not a shortage of memory.",
 	    "Look at which tasks had the CPU meanwhile.",
 	    "Raise CPUWeight= of the unit that waited, limit who had the CPU (CPUQuota=), or add CPUs.",
 	    UNITS),
+	ROW("cpu_reclaiming", 0, 0, 0, NULL,
+	    "Others had the CPUs, who reclaimed memory meanwhile, or of whom that is not recorded.",
+	    "Look at which tasks had the CPU meanwhile, and at their own stalls.",
+	    "Limit the memory of who had the CPU (MemoryHigh=), or add memory.", UNITS),
+	ROW("cpu_own", 0, 0, 0, NULL,
+	    "allocfilt itself had the CPUs for more than 5 % of the time that these waited for one.",
+	    "Look at the CPU time of allocfilt in top(1).",
+	    "Record now (allocfilt record) and report later, or use a larger -t: both take less.",
+	    "allocfilt(8)"),
 	ROW("inode_caches", RECLAIM, BIT(PART_SHRINKERS), ANY, shrinks_inodes,
 	    "Reclaim scanned caches of directories and inodes, 1024 objects or more in a stall.",
 	    "Look at the file systems of super_cache_scan, and at slabtop(1).",
@@ -239,15 +244,33 @@ static unsigned int rows_holding(const struct named_stall *named)
 	return holding;
 }
 
+/* No one is told to limit this program, nor that its work is another task's. */
+static void explain_waited(struct remedies *remedies, const struct stall *stall)
+{
+	uint64_t left = phases_state(&stall->phases, STATE_WAITED);
+
+	add_ns(&remedies->total, left);
+	for (size_t i = 0; i < stall->nr_runners; i++) {
+		const struct stall_slice *runner = &stall->runners[i];
+		bool is_own = !strcmp(runner->name, "allocfilt");
+		uint64_t ns = is_own ? runner->ns : runner->ns - runner->reclaiming;
+
+		add_ns(&remedies->ns[is_own ? CPU_OWN : CPU], ns);
+		left -= ns;
+	}
+	add_ns(&remedies->ns[CPU_RECLAIMING], left);
+}
+
 void remedies_stall(struct remedies *remedies, const struct named_stall *named)
 {
 	const struct phases *phases = &named->stall->phases;
 	unsigned int holding = rows_holding(named);
 
+	explain_waited(remedies, named->stall);
 	PHASES_FOREACH(group, phases)
 		for (int part = 0; part < phases_parts(group); part++)
 			for (int state = 0; state < PHASE_STATES; state++)
-				if (phases->ns[group][part][state])
+				if (phases->ns[group][part][state] && state != STATE_WAITED)
 					explain_ns(remedies, holding, group, part, state,
 						   phases->ns[group][part][state]);
 }
@@ -273,18 +296,22 @@ void remedies_wait(struct remedies *remedies, const struct named_stall *named,
 
 const struct remedy *remedies_at(const struct remedies *remedies, int rank, uint64_t *ret_ns)
 {
+	const uint64_t *ns = remedies->ns;
 	uint64_t weights[REMEDIES];
 	int row = -1;
 
 	if (rank >= REMEDIES_SHOWN)
 		return NULL;
 	for (int i = 0; i < REMEDIES; i++) {
-		weights[i] = remedies->ns[i] < remedies->total / 10 ? 0 : remedies->ns[i];
+		weights[i] = ns[i] < remedies->total / 10 ? 0 : ns[i];
 		if (weights[i] && rows[i].groups == BIT(PHASE_OUTSIDE))
 			weights[i] = 1;
-		if (remedies->ns[i] && rows[i].groups == BIT(PHASE_OOM))
+		if (ns[i] && rows[i].groups == BIT(PHASE_OOM))
 			weights[i] = UINT64_MAX;
 	}
+	weights[CPU_OWN] = 0;
+	if (20 * ns[CPU_OWN] > ns[CPU] + ns[CPU_RECLAIMING] + ns[CPU_OWN])
+		weights[CPU_OWN] = UINT64_MAX - 1;
 	do {
 		row = ranking_next(weights, sizeof(weights[0]), REMEDIES, row);
 	} while (row >= 0 && rank--);

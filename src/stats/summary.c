@@ -196,6 +196,7 @@ static void count_runner(struct ranking *table, const struct named_stall *named,
 		name[strcspn(name, ":")] = '\0';
 	total = ranking_enter(table, runner->tid ? hash_text(cgroup) : SUMMARY_IDLE, name);
 	text_append(total->cgroup, sizeof(total->cgroup), 0, cgroup);
+	add_ns(&total->reclaiming, runner->reclaiming);
 	ranking_spend(table, total, runner->ns);
 }
 

@@ -52,7 +52,7 @@ sub freed_of
 {
 	my ($shrinker) = @_;
 
-	return "freed $shrinker->{freed}" . ($shrinker->{scanned} ? " of $shrinker->{scanned}" : '');
+	return " (freed $shrinker->{freed}" . ($shrinker->{scanned} ? " of $shrinker->{scanned}" : '') . ')';
 }
 
 sub state_ns

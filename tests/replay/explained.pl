@@ -119,8 +119,8 @@ my @shrinkers = grep { $_->{level} == 2 } @rows;
 my ($first) = grep { $_->{title} =~ /^super_cache_scan\[/ } @shrinkers;
 if (!$first) {
 	wrong("no superblock is named; by the text $name_of{$most} took $took{$most} us");
-} elsif ($first->{title} ne "super_cache_scan[$name_of{$most}], freed $freed{$most}" .
-	 ($scanned{$most} ? " of $scanned{$most}" : '') || abs($first->{us} - $took{$most}) > 2 * $runs{$most}) {
+} elsif ($first->{title} ne "super_cache_scan[$name_of{$most}] (freed $freed{$most}" .
+	 ($scanned{$most} ? " of $scanned{$most})" : ')') || abs($first->{us} - $took{$most}) > 2 * $runs{$most}) {
 	wrong("$first->{title} took $first->{us} us, by the text $name_of{$most} $took{$most} for $freed{$most} of $scanned{$most}");
 }
 my $all = sum0(values %took);

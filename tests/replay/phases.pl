@@ -480,23 +480,22 @@ sub check_cause {
 		return (exists $title{$name} ? $title{$name} : $name) . " $percent %";
 	};
 
-	my $tail = '';
 	if (@steps && $steps[-1][0] eq 'shrinkers') {
 		my ($top) = sort { $b->{total_ns} <=> $a->{total_ns} }
 			grep { $_->{phase} eq $cause } @{$stall->{shrinkers}};
 		my ($most) = sort { $b <=> $a } values %{$shrinkers->{$cause}};
 
 		if ($top && 2 * $top->{total_ns} >= $whole) {
-			push @steps, [$top->{freed} ? $top->{name} : 'one that freed nothing', $top->{total_ns}];
-			$tail = $top->{freed} ? ', ' . freed_of($top) :
-				$top->{scanned} || $stall->{off_cpu} ? '' : ', so the task slept or was not running';
+			my $how = $top->{scanned} || $stall->{off_cpu} ? '' : ' (asleep, or not running)';
+
+			push @steps, [$top->{freed} ? $top->{name} . freed_of($top) : "one that freed nothing$how",
+				      $top->{total_ns}];
 		}
 		wrong("$what: the largest shrinker has $top->{total_ns} ns, by the text $most")
 			if $top && !$hashed && abs($top->{total_ns} - $most) > $error;
 	}
 	shift @steps if @steps && $steps[0][0] eq $cause;
 	my $detail = join $cause eq 'mixed' ? ', ' : ': ', map { $share_of->($_) } @steps;
-	$detail .= $tail;
 	$detail = join '; ', grep { $_ ne '' } $detail, $share_of->($state) if $state;
 	$detail = 'null' if $detail eq '';
 	wrong("$what: the cause is $stall->{cause}, by its phases $cause") if $cause ne $stall->{cause};
@@ -602,11 +601,35 @@ sub states_said {
 	return \%said;
 }
 
+# How long a task was between the begin and the end of reclaim, compaction, a shrinker or a memory wait, by the
+# text: { task => [from, to] in us }. One within another is a part of it.
+my %work;
+{
+	my (%depth, %since);
+
+	for (@records) {
+		my ($kind) = ($_->{event} // '') =~
+			/^(?:mm_(?:vmscan_\w+_reclaim|compaction|shrink_slab)|memory_wait)_(begin|start|end)$/ or next;
+		my ($task, $begins) = ($_->{task}, $kind ne 'end');
+
+		$since{$task} = $_->{us} if $begins && !$depth{$task};
+		$depth{$task} += $begins ? 1 : $depth{$task} ? -1 : next;
+		push @{$work{$task}}, [$since{$task}, $_->{us}] if !$depth{$task};
+	}
+	push @{$work{$_}}, [$since{$_}, 9e15] for grep { $depth{$_} } keys %depth;
+}
+
+sub work_between {
+	my ($task, $from, $to) = @_;
+
+	return sum0(map { max(0, min($_->[1], $to) - max($_->[0], $from)) } @{$work{$task} // []});
+}
+
 # Who had the CPU in these spans, by the switches of the CPU that the task waited for: "tid name" => ns,
 # and 'none' where the text does not tell. Also how many switches that were.
 sub runners_by_text {
 	my ($spans, $from, $to) = @_;
-	my (%runners, $count);
+	my (%runners, $count, %reclaiming);
 
 	for my $span (@$spans) {
 		my (undef, $woken, $came, undef, $cpu) = @$span;
@@ -624,11 +647,13 @@ sub runners_by_text {
 			$count++;
 			next if $next && $next->[1] != $task;
 			$runners{"$task $comm"} += $ns;
+			$reclaiming{"$task $comm"} += $comm =~ /^(?:kswapd|ksoftirqd)/ ? $ns :
+				1000 * work_between($task, max($us, $start), min($next ? $next->[0] : $end, $end));
 			$known += $ns;
 		}
 		$runners{none} += 1000 * ($end - $start) - $known;
 	}
-	return (\%runners, $count // 0);
+	return (\%runners, $count // 0, \%reclaiming);
 }
 
 sub check_runners {
@@ -638,10 +663,18 @@ sub check_runners {
 	$said->{"$_->{tid} $_->{task}"} += $_->{total_ns} for @{$stall->{had_cpu}};
 	$said->{none} = $stall->{had_cpu_not_recorded_ns};
 	my $sum = sum0(values %$said);
+	for (@{$stall->{had_cpu}}) {
+		my $ns = $_->{reclaiming_ns} // 0;
+
+		wrong("$what: $_->{task}-$_->{tid} reclaimed for $ns ns of $_->{total_ns}") if $ns > $_->{total_ns};
+	}
 	wrong("$what: $sum ns had the CPU in $waited ns of waits") if $sum != $waited;
 	return unless $spans;
-	my ($own, $count) = runners_by_text($spans, $stall->{ts_ns} / 1000,
-					    ($stall->{ts_ns} + $stall->{duration_ns}) / 1000);
+	my ($own, $count, $reclaiming) = runners_by_text($spans, $stall->{ts_ns} / 1000,
+							 ($stall->{ts_ns} + $stall->{duration_ns}) / 1000);
+	my %reclaiming = map { ("$_->{tid} $_->{task}" => $_->{reclaiming_ns} // 0) } @{$stall->{had_cpu}};
+	wrong("$what: $_->[0] reclaimed for $_->[1] ns, by the text $_->[2] (+-$_->[3])")
+		for differing(\%reclaiming, $reclaiming, 4000 * ($count + @$spans + 1));
 	wrong("$what: $_->[0] had the CPU for $_->[1] ns, by the text $_->[2] (+-$_->[3])")
 		for differing($said, $own, 2000 * ($count + @$spans));
 	$runners += grep { $_ ne 'none' && $said->{$_} } keys %$said;

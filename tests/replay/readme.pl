@@ -91,7 +91,7 @@ for (split /\n/, $rows) {
 	my ($title, $ms, $us) = /^[|` ]*- (.*?) +(\d+)\.(\d{3}) ms +<?\d+ %$/ or wrong("no row: $_"), next;
 
 	$us{$title} += $ms * 1000 + $us;
-	$shrinker{$1} = $2 if $title =~ /^(\w+\[.*?\]), (freed .*)/;
+	$shrinker{$1} = $2 if $title =~ /^(\w+\[.*?\]) \((freed .*)\)/;
 }
 
 sub near {
@@ -115,7 +115,7 @@ for my $name (sort keys %shrinker) {
 	my $own = "freed $freed" . ($scanned ? " of $scanned" : '');
 	wrong("$name $shrinker{$name}, by the text $own") if $shrinker{$name} ne $own;
 }
-my ($cause) = $head =~ /cause: .*?(\w+\[.*?\]) \d+ %/;
+my ($cause) = $head =~ /cause: .*?(\w+\[.*?\])(?: \(freed .*?\))? \d+ %/;
 wrong("a shrinker that freed nothing is the cause: $cause")
 	if defined $cause && ($shrinker{$cause} // 'freed 0') =~ /^freed 0\b/;
 finish("$ms ms of $tid in $capture, ", scalar(@inside), ' records, states ', join ', ', map { "$_ $state{$_} us" } sort keys %state);

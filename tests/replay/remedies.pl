@@ -65,12 +65,9 @@ sub reclaim_key {
 	return 'limit';
 }
 
-sub lost_to_reclaim { ($_[0]{had_cpu}[0]{task} // '') =~ /^(?:kswapd|ksoftirqd)/ }
-
 sub key {
 	my ($stall, $phase, $part, $state) = @_;
 
-	return 'cpu' if $state eq 'cpu_wait' && !lost_to_reclaim($stall);
 	return reclaim_key($stall, $phase, $part) if $phase =~ /^(?:direct|memcg|node)_reclaim$/;
 	if ($phase eq 'compaction') {
 		return 'huge_pages' if asks_for_thp($stall);
@@ -99,10 +96,21 @@ sub add {
 for my $stall (grep { $_->{type} eq 'stall' && !$_->{task}{background} } @lines) {
 	my $cgroup = $stall->{task}{interrupt} ? undef : $stall->{task}{cgroup};
 
+	my $waited = 0;
 	for my $row (@{$stall->{off_cpu} // []}) {
 		add($cgroup, key($stall, $row->{phase}, $row->{part} // '', $_), $row->{"${_}_ns"})
-			for qw(running cpu_wait blocked slept off_cpu);
+			for qw(running blocked slept off_cpu);
+		$waited += $row->{cpu_wait_ns};
 	}
+	# A wait for a CPU counts by what those did meanwhile who had it.
+	for my $runner (@{$stall->{had_cpu} // []}) {
+		my $is_own = $runner->{task} eq 'allocfilt';
+		my $ns = $runner->{total_ns} - ($is_own ? 0 : $runner->{reclaiming_ns} // 0);
+
+		add($cgroup, $is_own ? 'cpu_own' : 'cpu', $ns);
+		$waited -= $ns;
+	}
+	add($cgroup, 'cpu_reclaiming', $waited);
 	next if $stall->{off_cpu};
 	for my $phase (keys %{$stall->{phases}}) {
 		my $of = $stall->{phases}{$phase};
@@ -125,8 +133,9 @@ for my $of ($end->{stalls}, @{$end->{cgroups}}) {
 
 my $all = sum0(values %ns);
 delete $ns{''};
-my %place = map { $_ => $_ eq 'oom' ? 0 : /^(?:allocator_runs|not_recorded)$/ ? 2 : 1 } keys %ns;
-my @expected = grep { $ns{$_} && ($_ eq 'oom' || $ns{$_} >= $all / 10) }
+my %place = map { $_ => $_ eq 'oom' ? 0 : $_ eq 'cpu_own' ? 1 : /^(?:allocator_runs|not_recorded)$/ ? 3 : 2 } keys %ns;
+my $cpu = sum0(map { $ns{$_} // 0 } qw(cpu cpu_reclaiming cpu_own));
+my @expected = grep { $ns{$_} && ($_ eq 'oom' || ($_ eq 'cpu_own' ? 20 * $ns{$_} > $cpu : $ns{$_} >= int($all / 10))) }
 	sort { $place{$a} <=> $place{$b} || $ns{$b} <=> $ns{$a} } keys %ns;
 $#expected = 2 if @expected > 3;
 my @shown = @{$end->{remedies}};

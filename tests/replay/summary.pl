@@ -89,6 +89,7 @@ my @background = grep { $_->{task}{background} && !$_->{task}{on_purpose} } @all
 my $incomplete = grep { $_->{incomplete} } @all;
 my @times = map { $_->{duration_ns} } @stalls;
 my (%went, %parts, %of_task, %of_cgroup, %of_thread);
+my $reclaiming = 0;	# ns: of those in %had, in reclaim of their own
 my (%had, %in_state, %places, %causes, %causes_of, %pages_of);	# places: by state, what is a row's part
 
 for my $stall (@stalls) {
@@ -102,6 +103,7 @@ for my $stall (@stalls) {
 	}
 	$causes{$stall->{cause}} += $stall->{duration_ns};
 	$had{runner($_)} += $_->{total_ns} for @{$stall->{had_cpu} // []};
+	$reclaiming += $_->{reclaiming_ns} // 0 for @{$stall->{had_cpu} // []};
 	$had{'not recorded'} += $stall->{had_cpu_not_recorded_ns} // 0;
 	for my $row (@{$stall->{off_cpu} // []}) {
 		for (grep { $row->{"${_}_ns"} } @states) {
@@ -350,10 +352,12 @@ sub had_cpu {
 	splice @had, 3 if @had > 3;
 	my @shares = map { $share->($_, $had{$_}) } grep { $had{$_} >= int($waited / 100) } @had;
 
-	my $before = length($row) - length($more) + length('had it: ');
+	my $title = 'had it' . ($reclaiming && $reclaiming >= int($waited / 100) ?
+		sprintf(' (%.0f %% in reclaim): ', 100 * $reclaiming / $waited) : ': ');
+	my $before = length($row) - length($more) + length $title;
 	pop @shares while @shares > 1 && $before + length(join ', ', @shares) > MOST_COLUMNS;
 	push @shares, $share->('not recorded', $unknown) if $unknown && $unknown >= int($waited / 100);
-	wrong("not 'had it: ", join(', ', @shares), "': $row") if $more ne 'had it: ' . join ', ', @shares;
+	wrong("not '$title", join(', ', @shares), "': $row") if $more ne $title . join ', ', @shares;
 }
 
 # rows_are(ROWS, TIMES, PLACES, MOST): as many rows as TIMES has, most time first, each with its places
@@ -518,8 +522,9 @@ my $next = join "\n", map {
 	my ($first) = @{$end->{stalls}{had_cpu}};
 
 	$mostly .= ', caused by ' . $first->{cgroup} =~ s{.*/}{}r if $_->{key} eq 'cpu' && $first &&
-		($first->{cgroup} // '/') ne '/' && 2 * $first->{total_ns} >= $_->{total_ns};
-	my $share = $_->{total_ns} < int($waited / 10) ? 'an event' : sprintf '%.0f %%', 100 * $_->{total_ns} / $waited;
+		($first->{cgroup} // '/') ne '/' && $first->{task} ne 'allocfilt' &&
+		2 * ($first->{total_ns} - ($first->{reclaiming_ns} // 0)) >= $_->{total_ns};
+	my $share = $_->{total_ns} < int($waited / 100) ? 'an event' : sprintf '%.0f %%', 100 * $_->{total_ns} / $waited;
 
 	"next: ($share$mostly) $_->{finding} $_->{change}"
 } @{$end->{remedies}};

@@ -166,7 +166,7 @@ sub shrinker_rows {
 		my ($callback, $address) = @$_{qw(callback shrinker)};
 		my $shared = grep { $_->{callback} eq $callback && $_->{shrinker} ne $address } @{$stall->{shrinkers}};
 
-		[($shared && $_->{name} !~ /\S\[/ ? "$_->{name}\[$address]" : $_->{name}) . ', ' . freed_of($_), $_->{total_ns},
+		[($shared && $_->{name} !~ /\S\[/ ? "$_->{name}\[$address]" : $_->{name}) . freed_of($_), $_->{total_ns},
 		 [state_rows($stall, 3, $group, 'shrinkers', $_)]];
 	} grep { $_->{phase} eq $group } @{$stall->{shrinkers}});
 }

@@ -25,7 +25,7 @@
  * A number and a colon before it are another task than 7, "h:", "s:" and "n:" the interrupts of a
  * CPU; "cpu=1" is at the end of any item. Stalls are noted as "7:100-300/2? direct.slab=50 outside=150":
  * its task, depth, "?" for incomplete and phases, which "~D" follows where the task did not run; or as
- * "7:100-300 8=20 none=5" with the tasks that had the CPU while it waited.
+ * "7:100-300 8=20/9 none=5" with the tasks that had the CPU while it waited, and for how long they reclaimed.
  * Memory waits are noted as "w7:100-200=refault", with "?" if they were in progress.
  */
 
@@ -283,6 +283,8 @@ static inline void note_runners(const struct stall *stall)
 		name[strcspn(name, "/")] = '\0';
 		assert_string_equal(stall->runners[i].name, name);
 		note(" %s=%" PRIu64, name, stall->runners[i].ns);
+		if (stall->runners[i].reclaiming)
+			note("/%" PRIu64, stall->runners[i].reclaiming);
 	}
 	if (stall->no_runner)
 		note(" none=%" PRIu64, stall->no_runner);
@@ -478,6 +480,7 @@ static int put_event(struct item *item, int event)
 	record->raw_size = (uint16_t)(item->size ? item->size : (long)sizeof(item->fields));
 	memcpy(payload, &item->fields, sizeof(item->fields));
 	ret = stalls_event(run.stalls, record, &pair);
+	stalls_work(run.stalls, record);
 	/* The page of a record is soon another one. */
 	memset(payload, 0xee, record->raw_size);
 	if (pair == UINT64_MAX)

@@ -30,8 +30,9 @@ struct made {
 	uint64_t objects, freed;    /* that it scanned, and freed */
 	bool incomplete;
 	const char *name;
-	uint64_t compacts;  /* ns */
-	const char *runner; /* who had the CPU most; NULL: not known */
+	uint64_t compacts;   /* ns */
+	const char *runner;  /* who had the CPU; NULL: not known */
+	uint64_t reclaiming; /* ns: of the runner */
 };
 
 static void count(struct made made, uint64_t ns)
@@ -39,7 +40,7 @@ static void count(struct made made, uint64_t ns)
 	struct stall_slice slice = { .callback = made.shrinker,
 				     .scanned = made.objects,
 				     .freed = made.freed };
-	struct stall_slice runner = { .tid = 7 };
+	struct stall_slice runner = { .tid = 7, .ns = ns, .reclaiming = made.reclaiming };
 	struct stall stall = {
 		.order = made.order,
 		.gfp_names = made.gfp ? made.gfp : "",
@@ -101,13 +102,14 @@ static const struct {
 	struct made made;
 	const char *key;
 } cases[] = {
-	{ { PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_WAITED }, "cpu" },
-	{ { PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED }, "cpu" },
-	{ { PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_WAITED, .runner = "ks" }, "cpu" },
-	{ { PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_WAITED, .runner = "kswapd0" },
-	  "direct_reclaim" },
-	{ { PHASE_MEMCG_RECLAIM, PART_ITSELF, STATE_WAITED, .runner = "ksoftirqd/0" }, "limit" },
-	{ { PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, .runner = "kswapd0" }, "nothing" },
+	{ { PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_WAITED, .runner = "a" }, "cpu" },
+	{ { PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, .runner = "a", .reclaiming = 9 }, "cpu" },
+	{ { PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, .runner = "a", .reclaiming = 91 },
+	  "cpu_reclaiming" },
+	{ { PHASE_MEMCG_RECLAIM, PART_ITSELF, STATE_WAITED }, "cpu_reclaiming" },
+	{ { PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, .runner = "allocfilt" }, "cpu_own" },
+	{ { PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, .runner = "allocfilt", .reclaiming = 100 },
+	  "cpu_own" },
 	{ { PHASE_OUTSIDE, PART_ITSELF, STATE_BLOCKED }, "nothing" },
 	{ { PHASE_OUTSIDE, PART_ITSELF, STATE_OFF }, "nothing" },
 	{ { PHASE_DIRECT_RECLAIM, PART_SHRINKERS, UNKNOWN, .shrinker = INODES, .objects = 1024,
@@ -266,6 +268,34 @@ UNIT_TEST(test_which_are_shown)
 	assert_string_equal(key_at(1), "direct_reclaim");
 	assert_string_equal(key_at(2), "not_recorded");
 	assert_string_equal(key_at(3), "nothing");
+}
+
+/* Who had the CPU is told by what they did meanwhile; this program with more than 5 % of it, and before others. */
+UNIT_TEST(test_cpu)
+{
+	uint64_t ns;
+
+	remedies = (struct remedies){ 0 };
+	count((struct made){ PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, .runner = "a",
+			     .reclaiming = 30 },
+	      95);
+	count((struct made){ PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_WAITED,
+			     .runner = "allocfilt" },
+	      5);
+	assert_string_equal(remedies_at(&remedies, 0, &ns)->key, "cpu");
+	assert_int_equal(ns, 65);
+	assert_string_equal(remedies_at(&remedies, 1, &ns)->key, "cpu_reclaiming");
+	assert_int_equal(ns, 30);
+	assert_string_equal(key_at(2), "nothing");
+	spend(PHASE_SWAP_IN, 1000);
+	spend(PHASE_MEMORY_HIGH, 1000);
+	spend(PHASE_NODE_RECLAIM, 1000);
+	assert_string_equal(key_at(2), "swap_in");
+	count((struct made){ PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, .runner = "allocfilt" }, 1);
+	assert_string_equal(remedies_at(&remedies, 0, &ns)->key, "cpu_own");
+	assert_int_equal(ns, 6);
+	assert_string_equal(key_at(3), "nothing");
+	assert_int_equal(remedies.total, 3101);
 }
 
 /* A long wait is in a stall already. Of a short one the reason alone is known, and perhaps the limit. */

@@ -289,6 +289,27 @@ UNIT_TEST(test_runners)
 		"7:900000-1940000 8=930000 9=10000" });
 }
 
+UNIT_TEST(test_reclaiming_runners)
+{
+	CHECK(start_seen, RUNNERS,
+	      { "in reclaim, compaction and a memory wait, one in the other",
+		"leave 1100 next=8, 8:direct+ 1105, 8:compact+ 1110, 8:compact- 1115, 8:direct- 1120, "
+		"8:wait+ 1130 by=swap, 8:wait+ 1133 by=swap, 8:wait- 1135, 8:wait- 1140, "
+		"come 1150 from=8, alloc 1000-1200",
+		"w8:1130-1140=swap | 7:1000-1200 8=50/25" },
+	      { "since before it had the CPU, and until after that",
+		"8:direct+ 1050, leave 1100 next=8, 8:leave 1120 next=9, 9:direct- 1125, "
+		"9:direct+ 1130, come 1150 from=9, 9:direct- 1160, alloc 1000-1200",
+		"7:1000-1200 9=30/20 8=20/20" },
+	      { "not by what was lost, nor in an interrupt",
+		"8:direct+ 1050, lost 1060 cpu=2, leave 1100 next=8, h:compact+ 1110, h:compact- 1120, "
+		"8:direct- 1125, 8:direct+ 1130, 8:direct- 1140, come 1150 from=8, alloc 1070-1200",
+		"7:1070-1200 8=50/10" },
+	      { "of another CPU it is not",
+		"leave 1100 next=8, 9:direct+ 1110 cpu=2, come 1150 from=8, alloc 1000-1200",
+		"7:1000-1200 8=50" });
+}
+
 UNIT_TEST(test_no_runner)
 {
 	CHECK(start_seen, RUNNERS,

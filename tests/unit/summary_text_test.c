@@ -407,12 +407,21 @@ UNIT_TEST_WITH(test_had_cpu, set_up, tear_down)
 	text_has(text,
 		 "\n  waiting for a CPU              200  100   had it: a\\x1b in batch.service "
 		 "45 %, kworker/u8 25 %, not recorded 4 %\n");
-	runners[0].ns = 99 * MS;
-	wait_for_cpu(runners, 1);
-	text_has(text, "\nnext: (100 %) Other tasks had the CPUs");
+	text_has(text, "\nnext: (96 %) Other tasks had the CPUs");
 	runners[0].ns = 100 * MS;
-	wait_for_cpu(runners, 1);
-	text_has(text, "\nnext: (100 %, caused by batch.service) Other tasks had");
+	runners[3].ns = 10 * MS;
+	wait_for_cpu(runners, COUNT(runners));
+	text_has(text, "\nnext: (96 %, caused by batch.service) Other tasks had");
+	runners[0].reclaiming = 20 * MS;
+	wait_for_cpu(runners, COUNT(runners));
+	text_has(text, " had it (10 % in reclaim): a\\x1b in batch.service 50 %, ");
+	text_has(text, "\nnext: (86 %) Other tasks had the CPUs");
+	text_has(text, "\nnext: (14 %) Others had the CPUs, who reclaimed memory");
+	/* No one is told to limit this program. */
+	strcpy(runners[0].name, "allocfilt");
+	wait_for_cpu(runners, COUNT(runners));
+	text_has(text, "\nnext: (50 %) allocfilt itself had the CPUs for more than 5 %");
+	text_has(text, "\nnext: (46 %) Other tasks had the CPUs");
 }
 
 /* Whether memory was short in the machine or in cgroups, with that line alone. */

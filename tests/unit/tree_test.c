@@ -107,15 +107,15 @@ UNIT_TEST(test_terminal)
 		"   cause: direct reclaim 60 %: shrinkers 50 %\n" FACTS_TEXT
 		"├─ direct reclaim                                        6.000 ms  60 %\n"
 		"│  ├─ \033[1;31mshrinkers\033[0m                                          5.000 ms  50 %\n"
-		"│  │  ├─ scan_a[vda], freed 900 of 1024                  3.000 ms  30 %\n"
-		"│  │  ├─ scan_a[0x2], freed 0 of 20                      1.000 ms  10 %\n"
+		"│  │  ├─ scan_a[vda] (freed 900 of 1024)                 3.000 ms  30 %\n"
+		"│  │  ├─ scan_a[0x2] (freed 0 of 20)                     1.000 ms  10 %\n"
 		"│  │  └─ 1 other shrinker                                0.000 ms  <1 %\n"
 		"│  └─ reclaim itself                                     1.000 ms  10 %\n"
 		"├─ compaction                                            2.000 ms  20 %\n"
 		"├─ outside reclaim                                       1.500 ms  15 %\n"
 		"└─ memcg reclaim                                         0.500 ms   5 %\n"
 		"   └─ shrinkers                                          0.500 ms   5 %\n"
-		"      └─ scan_c, freed 0                                 0.500 ms   5 %\n");
+		"      └─ scan_c (freed 0)                                0.500 ms   5 %\n");
 }
 
 /* A fact that is 0 with nothing to see is not shown, nor one that nobody knows. */
@@ -311,15 +311,15 @@ UNIT_TEST(test_off_cpu)
 		"|  |  |  `- 1 other function                             0.000 ms  <1 %\n"
 		"|  |  `- running                                         0.099 ms   1 %\n"
 		"|  |- shrinkers                                          1.500 ms  15 %\n"
-		"|  |  |- scan_a[vda], freed 0                            1.200 ms  12 %\n"
+		"|  |  |- scan_a[vda] (freed 0)                           1.200 ms  12 %\n"
 		"|  |  |  |- running                                      0.550 ms   6 %\n"
 		"|  |  |  |- \033[1;31mwaiting for a CPU\033[0m                            0.500 ms   5 %\n"
 		"|  |  |  `- asleep                                       0.150 ms   2 %\n"
 		"|  |  |     `- in scan_1                                 0.150 ms   2 %\n"
-		"|  |  |- scan_b, freed 3 of 3                            0.200 ms   2 %\n"
+		"|  |  |- scan_b (freed 3 of 3)                           0.200 ms   2 %\n"
 		"|  |  |  |- running                                      0.150 ms   2 %\n"
 		"|  |  |  `- asleep                                       0.050 ms   1 %\n"
-		"|  |  `- scan_c, freed 0                                 0.100 ms   1 %\n"
+		"|  |  `- scan_c (freed 0)                                0.100 ms   1 %\n"
 		"|  `- active list                                        1.000 ms  10 %\n"
 		"`- outside reclaim                                       1.000 ms  10 %\n"
 		"   |- \033[1;31mwaiting for a CPU\033[0m                                  0.700 ms   7 %\n"

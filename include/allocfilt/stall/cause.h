@@ -40,8 +40,6 @@ struct stall_cause {
 	size_t nr_steps;
 	/* of a state the group with half, if there is one; of CAUSE_MIXED two groups at most */
 	struct cause_step steps[CAUSE_STEPS_MAX];
-	/* The shrinker with half of the stall, if it freed nothing: that explains no time, and it is no step. */
-	const struct stall_slice *in_vain;
 	/*
 	 * The state with half of the stall: one off the CPU, or STATE_RUNNING where the cause is
 	 * PHASE_OUTSIDE. STATE_UNKNOWN: none.
@@ -71,10 +69,8 @@ unsigned int cause_share(const struct stall_cause *cause);
 /** cause_percent - the same in percent, rounded as cause_text() has it */
 unsigned int cause_percent(const struct stall_cause *cause);
 
-#define SHRINKER_FREED_MAX 64
-
-/** shrinker_freed - "freed 20 of 1024" objects; "freed 0" where it scanned none */
-void shrinker_freed(const struct stall_slice *shrinker, char text[SHRINKER_FREED_MAX]);
+/** shrinker_add_freed - append " (freed 20 of 1024)" objects to its name; " (freed 0)": none was scanned */
+void shrinker_add_freed(const struct stall_slice *shrinker, char *text, size_t size);
 
 #define STALL_CAUSE_MAX 512
 

@@ -29,7 +29,8 @@ struct stall_slice {
 	uint64_t scanned;	   /* objects, by the shrinker */
 	uint64_t freed;		   /* of these */
 	uint64_t in[PHASE_STATES]; /* ns: of the shrinker, by state */
-	uint64_t function;	   /* address, of a function that slept; else 0 */
+	uint64_t reclaiming; /* ns: of a task, in reclaim, compaction or a memory wait of its own */
+	uint64_t function;   /* address, of a function that slept; else 0 */
 	enum phase_part part;
 	/* of a function: STATE_BLOCKED or STATE_SLEPT; of a task: STATE_WAITED */
 	enum phase_state state;

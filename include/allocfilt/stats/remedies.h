@@ -8,10 +8,11 @@
  * Remedies: each row of a table explains the time of some phases, under a condition on
  * the facts of the stall. A nanosecond counts for the first row that fits, so the rows do not add up to
  * more than the time that was waited. Rows with a tenth of that time are shown: the data bear them out. So is
- * the OOM killer, which takes little time from the others and all from one.
+ * the OOM killer, which takes little time from the others and all from one, and this program, if it had more
+ * than 5 % of the CPU time that was waited for.
  */
 
-#define REMEDIES       18 /* rows */
+#define REMEDIES       20 /* rows */
 #define REMEDIES_SHOWN 3
 
 /* Sentences, of at most 94 bytes. */
@@ -45,7 +46,7 @@ void remedies_wait(struct remedies *remedies, const struct named_stall *named,
 		   const struct memory_wait *wait, bool is_long);
 
 /**
- * remedies_at - the OOM killer, what has most time, and last what is not explained; NULL after the last
+ * remedies_at - the OOM killer, this program, what has most time, and last what is not explained; NULL after the last
  * @ret_ns: the time that it explains
  */
 const struct remedy *remedies_at(const struct remedies *remedies, int rank, uint64_t *ret_ns);

@@ -59,6 +59,7 @@ struct summary_total {
 
 struct runner_total {
 	struct ranked ranked;	      /* id: the hash of the cgroup; name: of the tasks */
+	uint64_t reclaiming;	      /* ns: of the total, as of a slice */
 	char cgroup[TASK_CGROUP_MAX]; /* "" if unknown */
 };
 
