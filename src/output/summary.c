@@ -362,7 +362,8 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 	line_add_counted(&line, "; ", incomplete, "stall{s are| is} incomplete");
 	if (incomplete) {
 		add_lacks(&line, view->summary);
-	} else if (summary_stalls(view->summary, STALLS_WAITING)->latency.count) {
+	} else if (summary_stalls(view->summary, STALLS_WAITING)->latency.count &&
+		   !view->cost.had_events_off) {
 		line_add(&line, ", all stalls complete");
 	}
 	for (size_t i = 0; i < view->nr_overflows; i++)
@@ -370,7 +371,7 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		line_add_counted(&line, "; ", others[i].count, others[i].text);
 	if (view->cost.had_events_off)
-		line_add(&line, "; events were switched off for some time (max-cpu)");
+		line_add(&line, "; events were switched off for some time");
 	line_add_counted(&line, "; ", view->not_shown.shorter,
 			 "shorter stall{s are| is} not shown");
 	line_add_counted(&line, "; ", view->not_shown.others, "other stall{s are| is} not shown");

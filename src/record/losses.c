@@ -10,8 +10,6 @@
 
 #define REPORT_INTERVAL NS_PER_SECOND
 
-static const char larger_buffer[] = " (a larger -b helps)";
-
 struct cpu_loss {
 	uint64_t records;
 	uint64_t unknown; /* times */
@@ -20,6 +18,7 @@ struct cpu_loss {
 
 struct losses {
 	struct cpu_list cpus;
+	const char *advice;
 	bool reported; /* ever, at reported_at */
 	bool pending;
 	uint64_t reported_at;
@@ -30,8 +29,10 @@ struct losses *losses_new(const struct cpu_list *cpus)
 {
 	struct losses *losses = calloc(1, sizeof(*losses) + cpus->count * sizeof(losses->cpu[0]));
 
-	if (losses)
-		losses->cpus = *cpus;
+	if (!losses)
+		return NULL;
+	losses->cpus = *cpus;
+	losses->advice = " (a larger -b helps)";
 	return losses;
 }
 
@@ -54,6 +55,11 @@ void losses_add(struct losses *losses, int cpu, int64_t count)
 		loss->records += count;
 	loss->pending = true;
 	losses->pending = true;
+}
+
+void losses_taken(struct losses *losses)
+{
+	losses->advice = " (another reader takes them, as cat trace_pipe does)";
 }
 
 uint64_t losses_of(const struct losses *losses, int cpu, uint64_t *ret_unknown)
@@ -94,7 +100,7 @@ void losses_report(struct losses *losses, uint64_t now)
 	for (int place = 0; place < losses->cpus.count; place++) {
 		if (losses->cpu[place].pending)
 			report_cpu(&losses->cpu[place], losses->cpus.numbers[place], "so far",
-				   larger_buffer);
+				   losses->advice);
 		losses->cpu[place].pending = false;
 	}
 	losses->reported = true;
@@ -111,5 +117,5 @@ void losses_report_all(const struct losses *losses, bool live)
 	for (int place = 0; place < losses->cpus.count; place++)
 		if (losses->cpu[place].records || losses->cpu[place].unknown)
 			report_cpu(&losses->cpu[place], losses->cpus.numbers[place], "in all",
-				   live ? larger_buffer : "");
+				   live ? losses->advice : "");
 }

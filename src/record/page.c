@@ -190,7 +190,7 @@ enum page_state page_check(const struct page_layout *layout, const void *page, s
 	found.ts = found.newest = load_64(page, layout->big_endian);
 	found.lost = count_lost(layout, page, length, commit);
 	page_begin(&cursor, layout, found.data, commit & COMMIT_SIZE, found.ts);
-	while ((ret = page_next(&cursor)) > 0 && cursor.ts >= found.newest)
+	for (; (ret = page_next(&cursor)) > 0 && cursor.ts >= found.newest; found.nr++)
 		found.newest = cursor.ts;
 	if (ret)
 		return PAGE_DAMAGED;

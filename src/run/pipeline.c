@@ -69,6 +69,9 @@ struct pipeline {
 	uint64_t newest;
 	uint64_t cpu_before; /* ns: CPU time of our process when the run began */
 	uint64_t records;    /* records of pages that were read from a running kernel */
+	uint64_t *read;	     /* the same of each CPU's buffer, by us and, as we know, by others */
+	uint64_t taken;	     /* by others */
+	bool takes;	     /* at the last look */
 	uint64_t unread_cpus;
 	uint64_t damaged_pages;
 	int first_damaged; /* CPU */
@@ -286,6 +289,11 @@ static void count_overflows(struct pipeline *pipeline, struct summary_view *view
 		{ "units",
 		  "stall{s} or memory wait{s count| counts} for the unit \"other\" (metrics-cgroups)",
 		  pipeline->units ? units_refused(pipeline->units) : 0 },
+		{ "taken",
+		  pipeline->capture ?
+			  "lost record{s were| was} read in the recording, and {are|is} not in its data" :
+			  "lost record{s were| was} taken by another reader of the buffer",
+		  pipeline->taken },
 		{ "summary", "time{s} the summary left out what took least time",
 		  summary_overflow(view->summary) +
 			  (pipeline->units ? units_overflow(pipeline->units) : 0) },
@@ -613,6 +621,7 @@ static int read_page(void *context, int place, uint64_t *newest, struct page_con
 	if (state <= PAGE_EMPTY && page_in_order(content, page.next_ts, newest)) {
 		if (pipeline->buffers || !pipeline->newest)
 			see_records(pipeline, content);
+		pipeline->read[place] += content->nr;
 		return 1;
 	}
 	if (is_ragged_end(pipeline, cpu, state, page.last))
@@ -632,8 +641,38 @@ void pipeline_read_buffers(struct pipeline *pipeline, struct cpu_buffers *buffer
 			   struct capture_writer *writer)
 {
 	merge_reset(pipeline->merge);
+	memset(pipeline->read, 0, (size_t)pipeline->source->cpus.count * sizeof(*pipeline->read));
 	pipeline->buffers = buffers;
 	pipeline->writer = writer;
+}
+
+/*
+ * Another reader of our buffers takes records for good, which no page tells, but the kernel counts. As they
+ * are of all CPUs, each look is at 16 of them, or at all. What is read after a look is later than they. A
+ * capture has the count of its recording, and is looked at after its end.
+ */
+static void look_for_taken(struct pipeline *pipeline, int step)
+{
+	const struct cpu_list *cpus = &pipeline->source->cpus;
+	uint64_t before = pipeline->taken;
+
+	for (int i = (int)(pipeline->pages % (unsigned int)step); i < cpus->count; i += step) {
+		uint64_t count = pipeline->capture ?
+					 capture_counts(pipeline->capture, cpus->numbers[i])->read :
+					 cpu_buffers_records(pipeline->buffers, i, CPU_READ);
+
+		if (count <= pipeline->read[i])
+			continue;
+		losses_add(pipeline->losses, cpus->numbers[i],
+			   (int64_t)(count - pipeline->read[i]));
+		losses_taken(pipeline->losses);
+		pipeline->taken += count - pipeline->read[i];
+		pipeline->read[i] = count;
+	}
+	if (pipeline->taken > before || pipeline->takes)
+		stalls_lost(pipeline->stalls, -1, 0,
+			    pipeline->taken > before ? UINT64_MAX : pipeline->newest);
+	pipeline->takes = pipeline->taken > before;
 }
 
 int pipeline_read(struct pipeline *pipeline)
@@ -643,6 +682,9 @@ int pipeline_read(struct pipeline *pipeline)
 
 	for (int i = 0; i < READ_TURN; i++) {
 		ret = merge_next(pipeline->merge, &raw);
+		if (!ret && pipeline->capture && !pipeline->damaged_pages &&
+		    !pipeline->warned_ragged_end)
+			look_for_taken(pipeline, 1);
 		if (ret <= 0)
 			return ret;
 		if (!decode_record(pipeline->decode, &raw, &pipeline->record))
@@ -665,6 +707,7 @@ int pipeline_read_all(struct pipeline *pipeline)
 	uint64_t start = loop_now(), before = pipeline->pages;
 	int more;
 
+	look_for_taken(pipeline, 1 + pipeline->source->cpus.count / 17);
 	do {
 		more = pipeline_read(pipeline);
 	} while (more > 0 && loop_now() - start < READ_LIMIT);
@@ -678,6 +721,11 @@ int pipeline_quiet(struct pipeline *pipeline, uint64_t ns)
 
 int pipeline_flush(struct pipeline *pipeline)
 {
+	if (pipeline->buffers)
+		look_for_taken(pipeline, 1);
+	/* No mark tells when events were switched off. */
+	if (pipeline->switched_at)
+		stalls_lost(pipeline->stalls, -1, 0, UINT64_MAX);
 	return stalls_flush(pipeline->stalls, pipeline->newest);
 }
 
@@ -737,7 +785,8 @@ static bool make_record_stages(struct pipeline *pipeline)
 	pipeline->losses = losses_new(&source->cpus);
 	pipeline->decode = decode_new(source);
 	pipeline->merge = merge_new(&source->cpus, &source->layout, &pages);
-	return pipeline->losses && pipeline->decode && pipeline->merge;
+	pipeline->read = calloc((size_t)source->cpus.count, sizeof(*pipeline->read));
+	return pipeline->losses && pipeline->decode && pipeline->merge && pipeline->read;
 }
 
 static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer,
@@ -823,6 +872,7 @@ void pipeline_free(struct pipeline *pipeline)
 	merge_free(pipeline->merge);
 	decode_free(pipeline->decode);
 	losses_free(pipeline->losses);
+	free(pipeline->read);
 	selection_destroy(&pipeline->selection);
 	resolver_free(pipeline->resolver);
 	free(pipeline);
@@ -878,7 +928,7 @@ void pipeline_log_end(struct pipeline *pipeline)
 
 	pipeline_view(pipeline, &view);
 	for (size_t i = 0; i < view.nr_overflows; i++)
-		if (view.overflows[i].count)
+		if (view.overflows[i].count && strcmp(view.overflows[i].key, "taken"))
 			log_warning("a limit was reached: %s",
 				    text_counted(counted, view.overflows[i].count,
 						 view.overflows[i].text));

@@ -93,7 +93,7 @@ void pipeline_count_unread(struct pipeline *pipeline, unsigned int cpus);
  * pipeline_switch_events - events were switched off or on again while tracing goes on
  * @off: of each event of the plan, is it off now?
  *
- * To be followed by session_mark_clock(): as soon as its mark is read, stalls of that time are
+ * To be followed by session_mark_clock(): as soon as its mark is read, or at the end, stalls of that time are
  * incomplete, and no pair of events reaches across. Without the scheduler's events no state of a task is
  * known.
  */

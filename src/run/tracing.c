@@ -242,6 +242,7 @@ void tracing_announce(struct tracing *tracing)
 
 int tracing_second(struct tracing *tracing, uint64_t now)
 {
+	static const bool all_off[PLAN_EVENTS_MAX] = { [0 ... PLAN_EVENTS_MAX - 1] = true };
 	char what[256];
 
 	tracing->next_second = now + NS_PER_SECOND;
@@ -259,6 +260,8 @@ int tracing_second(struct tracing *tracing, uint64_t now)
 	}
 	if (!session_taken(tracing->session, what, sizeof(what)))
 		return 0;
+	if (tracing->pipeline)
+		pipeline_switch_events(tracing->pipeline, all_off);
 	return failure_set(tracing->failure, EXIT_STATUS_IN_USE, EBUSY,
 			   "tracing was taken away by somebody else: %s", what);
 }

@@ -974,7 +974,8 @@ void stalls_lost(struct stalls *stalls, int cpu, uint64_t from, uint64_t until)
 		if (cpu < 0 || cpu == stalls->cpus.numbers[place]) {
 			if (gap->until <= from)
 				*gap = (struct gap){ from, until, gap->until };
-			gap->until = until;
+			if (until > gap->until || gap->until == UINT64_MAX)
+				gap->until = until;
 			runs_lost(&stalls->walk.runs, place);
 		}
 		if (gap->until > stalls->lost_last)

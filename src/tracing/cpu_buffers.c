@@ -8,6 +8,7 @@
 #include <tracefs.h>
 #include <unistd.h>
 
+#include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
 #include "allocfilt/base/trace_dir.h"
 #include "allocfilt/tracing/cpu_buffers.h"
@@ -30,6 +31,7 @@ static const char *const count_keys[CPU_COUNTS][4] = {
 
 struct cpu_buffers {
 	struct tracefs_instance *instance;
+	int dir; /* its descriptor */
 	size_t page_size;
 	char *pages; /* one of each CPU */
 	struct cpu_buffer *buffers;
@@ -67,23 +69,27 @@ static int open_buffer(const struct cpu_buffers *buffers, struct cpu_buffer *buf
 
 /*
  * Returns the sum of those lines of a CPU's stats file: records since its buffer was reset. A line
- * that is not there counts 0. kernel/trace/trace.c: tracing_stats_read(). libtracefs 1.6 has no
- * tracefs_instance_get_stat().
+ * that is not there counts 0. kernel/trace/trace.c: tracing_stats_read(). libtracefs would allocate memory
+ * each time.
  */
 static uint64_t count_records(const struct cpu_buffers *buffers, int cpu, enum cpu_count which)
 {
 	const char *const *keys = count_keys[which];
-	char path[64], *text;
+	char path[64], text[512];
 	uint64_t sum = 0;
+	ssize_t length;
+	int fd;
 
 	snprintf(path, sizeof(path), "per_cpu/cpu%d/stats", cpu);
-	text = tracefs_instance_file_read(buffers->instance, path, NULL);
-	for (; text && *keys; keys++) {
+	fd = openat(buffers->dir, path, O_RDONLY | O_CLOEXEC);
+	length = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	text[length > 0 ? length : 0] = '\0';
+	file_close(fd);
+	for (; *keys; keys++) {
 		const char *found = strstr(text, *keys);
 
 		sum += found ? strtoull(found + strlen(*keys), NULL, 10) : 0;
 	}
-	free(text);
 	return sum;
 }
 
@@ -95,6 +101,7 @@ int cpu_buffers_open(struct cpu_buffers **ret_buffers, const char *dir, const st
 
 	if (buffers) {
 		buffers->instance = tracefs_instance_alloc(dir, NULL);
+		buffers->dir = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		buffers->page_size = page_size;
 		buffers->pages = calloc(cpus->count, page_size);
 		buffers->buffers = calloc(cpus->count, sizeof(*buffers->buffers));
@@ -134,6 +141,7 @@ void cpu_buffers_close(struct cpu_buffers *buffers)
 	for (int i = 0; i < buffers->count; i++)
 		tracefs_cpu_close(buffers->buffers[i].reader);
 	tracefs_instance_free(buffers->instance);
+	file_close(buffers->dir);
 	free(buffers->buffers);
 	free(buffers->pages);
 	free(buffers);

@@ -66,6 +66,19 @@ UNIT_TEST(test_counts_per_cpu)
 	losses_free(losses);
 }
 
+/* A larger buffer does not help against another reader. */
+UNIT_TEST(test_taken)
+{
+	struct losses *losses = new_losses(1);
+
+	losses_add(losses, 0, 5);
+	losses_taken(losses);
+	assert_string_equal(report_all(losses, true),
+			    "allocfilt: CPU 0 lost 5 records in all (another reader takes them, "
+			    "as cat trace_pipe does)\n");
+	losses_free(losses);
+}
+
 /* The first loss at once, whatever the clock says, then once a second, of CPUs with new losses. */
 UNIT_TEST(test_reported_at_most_once_a_second)
 {

@@ -413,6 +413,8 @@ UNIT_TEST(test_losses)
 		"7:240-340? outside=100 | 8:250-360 outside=110" },
 	      { "on another CPU, up to a time after the stall", "lost 110-900 cpu=3, alloc 100-200",
 		"7:100-200? outside=100" },
+	      { "a shorter one of the same CPU ends none",
+		"lost 50-300 cpu=1, lost 60-80 cpu=1, alloc 150-250", "7:150-250? outside=100" },
 	      { "up to its begin", "lost 50-100 cpu=3, alloc 100-200", "7:100-200 outside=100" },
 	      { "the last one ended before another", "lost 50-150 cpu=1, lost 80-90, alloc 100-200",
 		"7:100-200? outside=100" },

@@ -41,7 +41,7 @@ struct overflow {
 	uint64_t count;
 };
 
-#define SUMMARY_OVERFLOWS 7
+#define SUMMARY_OVERFLOWS 8
 
 /* The scheduler's events of all tasks that --off-cpu recorded. */
 struct sched_counts {

@@ -18,6 +18,9 @@ void losses_free(struct losses *losses);
 /** losses_add - @count may be RECORD_LOST_UNKNOWN; a CPU that is not in the list is ignored */
 void losses_add(struct losses *losses, int cpu, int64_t count);
 
+/** losses_taken - another reader takes records of the buffer: messages do not advise a larger one */
+void losses_taken(struct losses *losses);
+
 /** losses_of - records lost by a CPU, 0 of one that is not in the list; @ret_unknown: times without a count */
 uint64_t losses_of(const struct losses *losses, int cpu, uint64_t *ret_unknown);
 

@@ -56,6 +56,7 @@ struct page_content {
 	uint64_t ts; /* ns, trace clock: the page's own, which its first record is relative to */
 	uint64_t newest; /* ns: the highest time of a record; that of the page without any */
 	int64_t lost;	 /* records just before the page, or RECORD_LOST_UNKNOWN; 0: none */
+	uint64_t nr;	 /* records in it */
 };
 
 /**
