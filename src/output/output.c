@@ -170,8 +170,8 @@ void stall_facts(const struct named_stall *named, struct stall_fact facts[STALL_
 	FACT("memcg_id", .known = stall->memcg_id, .number = stall->memcg_id);
 	FACT("memcg", "ALLOCFILT_MEMCG", true, true, .before = "from ", .after = "",
 	     .known = *named->memcg, .text = named->memcg);
-	FACT("limit", "ALLOCFILT_LIMIT", true, true, .before = "at a limit of ", .after = "",
-	     .known = *named->limit, .text = named->limit);
+	FACT("limit", "ALLOCFILT_LIMIT", strcmp(named->limit, named->memcg), true,
+	     .before = "at a limit of ", .after = "", .known = *named->limit, .text = named->limit);
 	FACT("nodes", "ALLOCFILT_NODES", true, true, "node ", "", *stall->nodes,
 	     .text = stall->nodes);
 	FACT("inactive_scanned", "ALLOCFILT_INACTIVE_SCANNED", true, true, "",

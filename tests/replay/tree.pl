@@ -76,6 +76,8 @@ sub facts_of {
 	push @facts, "$stall->{nr_reclaimed} " . pages($stall->{nr_reclaimed}) . ' reclaimed'
 		if defined $stall->{nr_reclaimed};
 	push @facts, 'from ' . cgroup($stall->{memcg}) if defined $stall->{memcg};
+	push @facts, 'at a limit of ' . cgroup($stall->{limit})
+		if defined $stall->{limit} && $stall->{limit} ne ($stall->{memcg} // '');
 	push @facts, "node $stall->{nodes}" if defined $stall->{nodes};
 	push @facts, "$stall->{inactive_scanned} " . pages($stall->{inactive_scanned}) . ' scanned'
 		if defined $stall->{inactive_scanned};
