@@ -10,6 +10,7 @@
 
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
+#include "allocfilt/journal/journal.h"
 #include "allocfilt/output/metrics.h"
 #include "allocfilt/run/command.h"
 #include "allocfilt/run/kernel_plan.h"
@@ -314,7 +315,12 @@ int live_new(struct live **ret_live, const struct run_context *run, struct failu
 	/* The file of PSI is opened now, as memory may be short later. */
 	live->pressure = memory_pressure_open();
 	live->tracing.failure = failure;
-	ret = plan_run(live, run->options->write);
+	if (run->options->journal && access(journal_socket_path, F_OK))
+		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, errno,
+				  "--journal: %s: %m: no systemd-journald here",
+				  journal_socket_path);
+	else
+		ret = plan_run(live, run->options->write);
 	if (ret)
 		live_free(live);
 	else

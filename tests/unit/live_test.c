@@ -778,6 +778,17 @@ static void wait_an_hour(void *context, uint64_t now)
 		kill(getpid(), SIGINT);
 }
 
+/* Entries would be dropped: nothing is traced. */
+RUN(test_no_journald)
+{
+	journal_socket_path = "/none/socket";
+	assert_int_equal(run("-t134 --journal"), -ENOENT);
+	assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
+	text_has(failure.text,
+		 "--journal: /none/socket: No such file or directory: no systemd-journald here");
+	assert_as_found();
+}
+
 /* The journal gets the status of a run each hour, before the summary at its end. */
 RUN(test_status_in_the_journal)
 {
