@@ -293,6 +293,14 @@ function kills() {
 		], summary.oom_kills)) : null;
 }
 
+function not_ended() {
+	return table("not_ended", "Tasks whose memory wait had not ended", [
+		text_column("task", (row) => row.name, (row) => [name(row.name), `-${row.tid}`]),
+		text_column("unit", (row) => row.cgroup || "", (row) => row.cgroup ? unit_name(row.cgroup) : ""),
+		text_column("reason", (row) => title(row.reason)), text_column("since", (row) => clock(row.ts_ns)),
+		time_column("so far", "duration_ns")], summary.not_ended || []);
+}
+
 function remedies() {
 	const item = (one) => el("li",
 		el("p", el("b", one.finding), ` (${duration(one.total_ns)}, ${percent(one.total_ns, stalls.total_ns)})`),
@@ -568,6 +576,7 @@ function who_section() {
 	const unit = text_column("unit", (row) => row.cgroup, (row) => unit_name(row.cgroup));
 	const task = (head) => text_column(head, (row) => row.name, (row) => [name(row.name), `-${row.tid}`]);
 	const tables = [
+		not_ended(),
 		waiters("cgroups", "Units that waited (cgroups)", summary.cgroups, stalls, unit),
 		waiters("tasks", "Tasks that waited", summary.tasks, stalls, task("task")),
 		waiters("threads", "Background work of kernel threads (nobody waits for it)", summary.kernel_threads,

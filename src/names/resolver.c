@@ -303,6 +303,19 @@ const struct task_info *resolver_task(struct resolver *resolver, int tid, uint64
 	return task_cache_info(resolver->tasks, tid, ts);
 }
 
+bool resolver_awaits_kill(const struct resolver *resolver, int tid)
+{
+	char path[32], *text;
+	bool awaits;
+
+	snprintf(path, sizeof(path), "%d/wchan", tid);
+	if (!resolver->source->proc || file_read(resolver->source->proc, path, &text, NULL))
+		return false;
+	awaits = !strcmp(text, "mem_cgroup_oom_synchronize");
+	free(text);
+	return awaits;
+}
+
 const char *resolver_memcg(struct resolver *resolver, uint64_t memcg_id)
 {
 	return cgroups_path(resolver->cgroups, memcg_id);

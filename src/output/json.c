@@ -506,20 +506,28 @@ static void json_waiters(struct json *json, const char *key, const struct summar
 	json_close(json, ']');
 }
 
-static void json_oom_kills(struct json *json, const struct summary *summary)
+static void json_task_totals(struct json *json, const char *key, const struct summary *summary,
+			     enum summary_table which)
 {
-	const struct victim_total *victim;
+	const struct task_total *total;
 	char limit[TASK_CGROUP_MAX];
 
-	json_open(json, "oom_kills", '[');
-	for (size_t i = 0; (victim = summary_at(summary, SUMMARY_VICTIMS, i)); i++) {
+	json_open(json, key, '[');
+	for (size_t i = 0; (total = summary_at(summary, which, i)); i++) {
 		json_open(json, NULL, '{');
-		json_string(json, "name", victim->ranked.name);
-		json_signed(json, "tid", victim->last.tid);
-		json_known(json, "cgroup", victim->last.cgroup);
-		snprintf(limit, sizeof(limit), "%.*s", victim->last.limit, victim->last.cgroup);
-		json_known(json, "limit", limit);
-		json_number(json, "count", victim->ranked.total);
+		json_string(json, "name", total->ranked.name);
+		json_signed(json, "tid", total->last.tid);
+		json_known(json, "cgroup", total->last.cgroup);
+		if (which == SUMMARY_VICTIMS) {
+			snprintf(limit, sizeof(limit), "%.*s", total->last.limit,
+				 total->last.cgroup);
+			json_known(json, "limit", limit);
+			json_number(json, "count", total->ranked.total);
+		} else {
+			json_string(json, "reason", catalog_role_key(total->role));
+			json_number(json, "ts_ns", total->since);
+			json_number(json, "duration_ns", total->ranked.total);
+		}
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -638,7 +646,9 @@ void json_summary(struct writer *writer, const struct summary_view *view)
 	json_waiters(&json, "tasks", view, SUMMARY_TASKS);
 	json_waiters(&json, "cgroups", view, SUMMARY_CGROUPS);
 	json_waiters(&json, "kernel_threads", view, SUMMARY_KERNEL_THREADS);
-	json_oom_kills(&json, summary);
+	json_task_totals(&json, "oom_kills", summary, SUMMARY_VICTIMS);
+	if (view->has_waits)
+		json_task_totals(&json, "not_ended", summary, SUMMARY_NOT_ENDED);
 	json_waiters(&json, "on_purpose", view, SUMMARY_PURPOSES);
 	json_pressure(&json, view);
 	if (most && !view->is_part) {

@@ -874,7 +874,7 @@ static uint64_t count_kills(const struct summary_view *view, uint64_t *ret_recor
 static void put_kills(struct writer *writer, const struct summary_view *view)
 {
 	uint64_t more, counted = count_kills(view, &more);
-	const struct victim_total *victim;
+	const struct task_total *victim;
 	struct line line;
 
 	if (!counted)
@@ -913,6 +913,7 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 	const struct memory_pressure *after = &view->pressure_after;
 	const struct waits *waits = &summary_stalls(view->summary, STALLS_WAITING)->waits;
 	struct wait_sum all = waits_all(waits);
+	const struct task_total *task;
 	uint64_t some = (after->some - before->some) * 1000, time = view->ts - view->since, kills;
 	bool known = before->known && after->known && after->some >= before->some && !view->is_part;
 	struct line line;
@@ -956,6 +957,16 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 		line_add(&line, "; %" PRIu64 " more had not ended, ", waits->in_progress);
 		line_add_duration(&line, 0, waits->in_progress_ns);
 		line_add(&line, " so far");
+	}
+	for (size_t i = 0;
+	     i < CAUSES_SHOWN && (task = summary_at(view->summary, SUMMARY_NOT_ENDED, i)); i++) {
+		line_add(&line, i ? "; " : ": ");
+		line_add_name(&line, writer, task->ranked.name);
+		line_add(&line, "-%d", task->last.tid);
+		line_add(&line, *task->last.cgroup ? " in " : "");
+		line_add_name(&line, writer, cgroup_label(view, task->last.cgroup));
+		line_add(&line, " (%s) since ", catalog_role_title(task->role));
+		add_time(&line, view, task->since);
 	}
 	line_put(&line, writer);
 }

@@ -194,7 +194,9 @@ static bool goes_on(const struct pipeline *pipeline, const struct named_stall *n
 	if (!resolver_pressure(pipeline->resolver, named->task_info->cgroup, &psi) &&
 	    before->known && after->known)
 		psi = (after->some - before->some) * 1000;
-	if (ns > 2 * NS_PER_SECOND && psi < (ns - 2 * NS_PER_SECOND) / (uint64_t)source->cpus.count)
+	/* PSI does not count a wait for a kill. */
+	if (wait->role != ROLE_OOM_KILLER && ns > 2 * NS_PER_SECOND &&
+	    psi < (ns - 2 * NS_PER_SECOND) / (uint64_t)source->cpus.count)
 		return false;
 	return !source->proc || !kill(wait->tid, 0) || errno != ESRCH;
 }
@@ -228,7 +230,7 @@ static void count_wait(void *context, const struct memory_wait *wait)
 	name_limit(&named, limit);
 	/* It has no cause, as it has no order. Kills are told of all tasks. */
 	if (!selection_has_time(&pipeline->selection, wait->start) ||
-	    (wait->role != ROLE_OOM_KILLER &&
+	    ((wait->role != ROLE_OOM_KILLER || wait->in_progress) &&
 	     (pipeline->options->cause || !selection_has_stall(&pipeline->selection, &named))) ||
 	    (wait->in_progress && !goes_on(pipeline, &named, wait)))
 		return;

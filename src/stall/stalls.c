@@ -774,9 +774,15 @@ static void tell_open_wait(struct stalls *stalls, struct log_task *task, uint64_
 		.in_progress = true,
 	};
 
-	if (!task->nr_waits || stalls->lost_last > task->wait_start)
+	if (task->nr_waits && stalls->lost_last <= task->wait_start) {
+		wait.role = reason_of(stalls, task, task->wait_caller);
+	} else if (task->key.kind == OWNER_TASK &&
+		   resolver_awaits_kill(stalls->walk.resolver, wait.tid)) {
+		wait.role = ROLE_OOM_KILLER;
+		wait.start = task->last > stalls->began ? task->last : stalls->began;
+	} else {
 		return;
-	wait.role = reason_of(stalls, task, task->wait_caller);
+	}
 	stalls->waited(stalls->context, &wait);
 }
 

@@ -38,7 +38,8 @@ static const struct {
 				     TASK_COMM_MAX },
 	[SUMMARY_RUNNERS] = { SUMMARY_RUNNERS_MAX, sizeof(struct runner_total), RECORD_COMM_SIZE },
 	[SUMMARY_RECLAIMED] = { SUMMARY_RECLAIMED_MAX, sizeof(struct ranked), TASK_CGROUP_MAX },
-	[SUMMARY_VICTIMS] = { SUMMARY_VICTIMS_MAX, sizeof(struct victim_total), TASK_COMM_MAX },
+	[SUMMARY_VICTIMS] = { SUMMARY_VICTIMS_MAX, sizeof(struct task_total), TASK_COMM_MAX },
+	[SUMMARY_NOT_ENDED] = { SUMMARY_VICTIMS_MAX, sizeof(struct task_total), TASK_COMM_MAX },
 	[SUMMARY_LIMITS] = { SUMMARY_LIMITS_MAX, sizeof(struct ranked), TASK_CGROUP_MAX },
 	[SUMMARY_PURPOSES] = { SUMMARY_KERNEL_MAX, sizeof(struct summary_total), PURPOSE_MAX },
 	[SUMMARY_SHRINKERS] = { SHRINKERS_MAX, sizeof(struct shrinker_total), 1 },
@@ -297,15 +298,19 @@ static struct summary_total *count_wait_of(struct summary *summary, enum summary
 	return total;
 }
 
-static void count_victim(struct ranking *table, const struct named_stall *named, int tid)
+static void count_task(struct ranking *table, const struct named_stall *named,
+		       const struct memory_wait *wait)
 {
 	const struct task_info *task = named->task_info;
-	struct victim_total *total =
-		ranking_enter(table, hash_text(task->cgroup) + task->limit, named->name);
+	uint64_t id =
+		wait->in_progress ? (uint64_t)wait->tid : hash_text(task->cgroup) + task->limit;
+	struct task_total *total = ranking_enter(table, id, named->name);
 
 	total->last = *task;
-	total->last.tid = tid;
-	ranking_spend(table, total, 1);
+	total->last.tid = wait->tid;
+	total->since = wait->start;
+	total->role = wait->role;
+	ranking_spend(table, total, wait->in_progress ? wait->end - wait->start : 1);
 }
 
 void summary_wait(struct summary *summary, const struct named_stall *named,
@@ -316,8 +321,9 @@ void summary_wait(struct summary *summary, const struct named_stall *named,
 
 	waits_add(&summary->stalls[named->background ? STALLS_BACKGROUND : STALLS_WAITING].waits,
 		  wait, is_long);
-	if (wait->role == ROLE_OOM_KILLER)
-		count_victim(summary->tables[SUMMARY_VICTIMS], named, wait->tid);
+	if (wait->in_progress ? !named->background : wait->role == ROLE_OOM_KILLER)
+		count_task(summary->tables[wait->in_progress ? SUMMARY_NOT_ENDED : SUMMARY_VICTIMS],
+			   named, wait);
 	/* Short waits make no run of kswapd. */
 	if (named->background || wait->in_progress || wait->role == ROLE_OOM_KILLER)
 		return;

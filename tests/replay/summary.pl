@@ -186,7 +186,7 @@ splice @lines, 0, $head;
 my $beside = grep { !/ : total time = |^  \(up to .* more\)$|^next: |^ {6}[A-Z]/ } @lines;
 wrong("$beside lines beside the shrinkers'") if $beside > MOST_LINES;
 wrong("longer than a line of a terminal: $_")
-	for grep { length > 80 && !/ : total time = |^longest: |^background |^waits for memory|^reclaim ran |^  .*\d +\d+   \D|reclaimed from$|^  .*(?:us|ms|s)   .* %   / &&
+	for grep { length > 80 && !/ : total time = |^longest: |^background |^waits for memory|^reclaim ran |^  \d+ of |^  .*\d +\d+   \D|reclaimed from$|^  .*(?:us|ms|s)   .* %   / &&
 		(length > 130 || !/^next: |^ {6}[A-Z]/) } @lines[(@stalls ? 4 : 3) .. $#lines];
 
 shift @lines;
@@ -282,6 +282,10 @@ if ($pressure) {
 }
 if ($waits) {
 	my $line = shift @lines;
+	my $open = join '; ', map {
+		my $unit = ($_->{cgroup} // '') =~ s{.*/(?=.)}{}r;
+		quotemeta("$_->{name}-$_->{tid}" . ($unit ne '' ? " in $unit" : '') . ' (' . wait_reason_title($_->{reason}) . ') since ') . '[\d:.]+Z?';
+	} grep { defined } @{$end->{not_ended}}[0, 1];
 	my $number = $waits->{count} - $waits->{long_count};
 	my @reasons = sort { short_ns($b) <=> short_ns($a) } @{$waits->{reasons}};
 	my $why = join ', ', map { wait_reason_title($_->{reason}) . ' ' . duration_of(short_ns($_)) }
@@ -292,6 +296,7 @@ if ($waits) {
 	my $should = 'waits for memory: ' . (!$waits->{count} ? @stalls && !$lost && !$short && !$waits->{in_progress} ? 'none, so these stalls are no shortage of memory' : 'none' :
 		duration_of($waits->{long_ns}) . ' in these stalls, ' .
 		duration_of(short_ns($waits)) . " in $number shorter $ones$why");
+	wrong("the waits that had not ended are not /$open/: $line") if $open ne '' && $line !~ s/: $open$//;
 	$should .= "; $waits->{in_progress} more had not ended, " . duration_of($waits->{in_progress_ns}) . ' so far'
 		if $waits->{in_progress};
 	wrong("not '$should': $line") if $line ne $should;

@@ -153,6 +153,12 @@ int resolver_wait_role(struct resolver *resolver, uint64_t caller)
 	return caller ? (int)(caller - FUNCTIONS) : ROLE_WAIT;
 }
 
+/* The task 99 does. */
+bool resolver_awaits_kill(const struct resolver *resolver, int tid)
+{
+	return tid == 99;
+}
+
 size_t resolver_event(struct resolver *resolver, const struct record *record, const char *field,
 		      char *text, size_t size)
 {

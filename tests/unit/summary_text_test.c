@@ -626,6 +626,34 @@ UNIT_TEST_WITH(test_kills_that_are_not_recorded, set_up, tear_down)
 	shows("\nOOM kills: 1 by the kernel's count, 0 recorded\nmemory pressure");
 }
 
+static void open_wait(int tid, const char *name, uint64_t ms)
+{
+	const struct memory_wait wait = { .tid = tid,
+					  .start = 9000 * MS,
+					  .end = (9000 + ms) * MS,
+					  .role = ROLE_MEMORY_HIGH,
+					  .in_progress = true };
+	struct made_named made;
+
+	summary_wait(view.summary, make_named(&made, &(struct stall){ .tid = tid }, name, "/a/b"),
+		     &wait, true);
+}
+
+/* Two tasks are named, those that wait longest; they are no rows of the tables. */
+UNIT_TEST_WITH(test_waits_that_had_not_ended, set_up_with_waits, tear_down)
+{
+	open_wait(7, "seven", 800);
+	open_wait(8, "eight", 900);
+	open_wait(9, "nine", 700);
+	shows("\nwaits for memory: none; 3 more had not ended, 2.4 s so far: "
+	      "eight-8 in b (memory.high) since 9.000000; seven-7 in b (memory.high) since 9.000000\n");
+	json_shows(",\"not_ended\":[{\"name\":\"eight\",\"tid\":8,\"cgroup\":\"/a/b\","
+		   "\"reason\":\"memory_high\",\"ts_ns\":9000000000,\"duration_ns\":900000000},");
+	assert_int_equal(summary_count(view.summary, SUMMARY_CGROUPS), 0);
+	view.has_waits = false;
+	lacks(true, "not_ended");
+}
+
 /* What says that memory was short, although no task waited. */
 UNIT_TEST_WITH(test_shortage, set_up_with_waits, tear_down)
 {

@@ -108,6 +108,9 @@ const char *resolver_task_name(struct resolver *resolver, int tid, uint64_t ts);
 /** resolver_task - see task_cache_info() */
 const struct task_info *resolver_task(struct resolver *resolver, int tid, uint64_t ts);
 
+/** resolver_awaits_kill - does a task now wait for an OOM kill of its cgroup (version 1, oom_kill_disable)? */
+bool resolver_awaits_kill(const struct resolver *resolver, int tid);
+
 /** resolver_memcg - path of a cgroup by the memcg_id of events, "" if unknown */
 const char *resolver_memcg(struct resolver *resolver, uint64_t memcg_id);
 

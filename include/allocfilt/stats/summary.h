@@ -38,9 +38,10 @@ enum summary_table {
 	SUMMARY_RUNNERS,
 	/* of struct ranked alone: see summary_reclaimed() */
 	SUMMARY_RECLAIMED,
-	SUMMARY_VICTIMS,  /* of struct victim_total: of the OOM killer */
-	SUMMARY_LIMITS,	  /* of struct ranked alone; id 0: it may be that of a cgroup above */
-	SUMMARY_PURPOSES, /* "agent in agent.service reclaimed from web.service" */
+	SUMMARY_VICTIMS,   /* of struct task_total: of the OOM killer */
+	SUMMARY_NOT_ENDED, /* the same: tasks whose memory wait had not ended, by time */
+	SUMMARY_LIMITS,	   /* of struct ranked alone; id 0: it may be that of a cgroup above */
+	SUMMARY_PURPOSES,  /* "agent in agent.service reclaimed from web.service" */
 	/* of struct shrinker_total: all slab pairs, slow or not */
 	SUMMARY_SHRINKERS,
 	SUMMARY_SUPERBLOCKS, /* of the callback that all of them share */
@@ -63,11 +64,13 @@ struct runner_total {
 	char cgroup[TASK_CGROUP_MAX]; /* "" if unknown */
 };
 
-/* Tasks of one name in one cgroup that the OOM killer took for the limit of one cgroup. */
-struct victim_total {
+/* Tasks of one name in one cgroup that the OOM killer took for the limit of one cgroup; or one that waits. */
+struct task_total {
 	struct ranked
-		ranked; /* id: a hash of cgroup and limit; name: of the tasks; total: how many */
+		ranked; /* id: a hash of cgroup and limit; name: of the tasks; total: how many, or ns */
 	struct task_info last;
+	uint64_t since; /* ns, trace clock; of one that waits, as its reason */
+	int role;
 };
 
 /* The total of a superblock goes when another one has its place, and is in its callback's alone. */
