@@ -6,8 +6,8 @@
 # Holds the intervals in TEXT, each a line or a summary, against the stalls of the form json: each stall
 # counts in the interval in which it ended, the intervals follow each other from the kernel's first line in
 # TRACE.TXT on, and together they are the summary at the end; the unit that waited most in an interval is its
-# first, with the cause that had most of its time. A stall that nothing contained, or that is a memory wait,
-# may be shown later than it ended, so where there are such, only sums are compared.
+# first, with the cause that had most of its time. A stall of an inner function that nothing contained, or that
+# is a memory wait, may be shown later than it ended, so where there are such, only sums are compared.
 #
 # Prints what is wrong, a line each, and exits 1; prints counts and exits 0.
 
@@ -18,12 +18,18 @@ use lib $FindBin::Bin;
 use Checker;
 use Json;
 use Phases;
+use TraceText;
 
 my ($json_file, $text_file, $trace_file, $length) = @ARGV;
 die "usage: intervals.pl JSON TEXT TRACE.TXT MILLISECONDS\n" unless defined $length;
 
 my @stalls = grep { $_->{type} eq 'stall' && !$_->{task}{background} } json_lines($json_file);
-my $late = grep { $_->{depth} || $_->{function} eq ($_->{role} // '') } @stalls;
+my %inner = map { ("$_->{task} $_->{function} " . int($_->{ns} / 1000) => 1) }
+	grep { $_->{depth} } trace_text($trace_file);
+my $late = grep {
+	$_->{function} eq ($_->{role} // '') ||
+		$inner{"$_->{task}{tid} $_->{function} " . int($_->{duration_ns} / 1000)}
+} @stalls;
 my ($first) = map { /^\s*(\d+)\.(\d{6}) \|/ ? $1 * 1000 + $2 / 1000 : () } lines_of($trace_file);
 
 my %factor = (us => 1e-3, ms => 1, s => 1e3);
