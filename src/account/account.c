@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "account/histogram.h"
-#include "account/rows.h"
 #include "account/snapshot.h"
 #include "allocfilt/account/account.h"
+#include "allocfilt/base/rows.h"
 
 struct account *account_new(const struct plan *plan, const pid_t *pids, struct resolver *resolver)
 {

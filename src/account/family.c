@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "account/rows.h"
+#include "allocfilt/base/rows.h"
 
 static void free_tasks(struct family_tasks *tasks)
 {

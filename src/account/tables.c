@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "account/rows.h"
 #include "account/snapshot.h"
+#include "allocfilt/base/rows.h"
 
 uint64_t account_wasted(const struct account_site *site)
 {

@@ -514,7 +514,7 @@ static int name_buffer(struct capture *capture)
 	char name[256], *path;
 	size_t used = 0;
 
-	for (int i = 0; i < capture->dat->nr_buffers && used < sizeof(info->others); i++) {
+	for (size_t i = 0; i < capture->dat->nr_buffers && used < sizeof(info->others); i++) {
 		const struct dat_buffer *buffer = &capture->dat->buffers[i];
 
 		if (buffer == capture->buffer || !has_data(buffer))

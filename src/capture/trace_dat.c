@@ -11,6 +11,7 @@
 
 #include "allocfilt/base/base.h"
 #include "allocfilt/base/file.h"
+#include "allocfilt/base/rows.h"
 #include "allocfilt/capture/read.h"
 #include "capture/chunks.h"
 
@@ -118,21 +119,15 @@ static char *span_text(struct span *span, size_t width, uint64_t *ret_length)
 /* Takes @text over, or frees it. */
 static bool add_file(struct trace_dat *dat, const char *path, char *text, size_t length)
 {
-	struct source_file *files = dat->files;
-	char *copy = strdup(path);
+	const struct source_file file = { strdup(path), text, length };
 
-	/* There is room up to the next power of two. */
-	if (!(dat->nr_files & (dat->nr_files - 1)))
-		files = reallocarray(files, 2 * dat->nr_files + 1, sizeof(*files));
-	if (files)
-		dat->files = files;
-	if (!files || !copy || dat->nr_files == FILES_MAX || length > BYTES_MAX - dat->bytes) {
-		free(copy);
+	if (!file.path || dat->nr_files == FILES_MAX || length > BYTES_MAX - dat->bytes ||
+	    rows_append(&dat->files, &dat->nr_files, &file, sizeof(file)) < 0) {
+		free(file.path);
 		free(text);
 		return false;
 	}
 	dat->bytes += length;
-	dat->files[dat->nr_files++] = (struct source_file){ copy, text, length };
 	return true;
 }
 
@@ -143,20 +138,11 @@ static int compare_paths(const void *left, const void *right)
 }
 
 /* Two files of one path: either of them stays. */
-static void sort_files(struct trace_dat *dat)
+static void drop_file(void *kept, const void *file)
 {
-	size_t kept = 0;
-
-	qsort(dat->files, dat->nr_files, sizeof(*dat->files), compare_paths);
-	for (size_t i = 0; i < dat->nr_files; i++) {
-		if (kept && !compare_paths(&dat->files[kept - 1], &dat->files[i])) {
-			free(dat->files[i].path);
-			free(dat->files[i].text);
-			continue;
-		}
-		dat->files[kept++] = dat->files[i];
-	}
-	dat->nr_files = kept;
+	(void)kept;
+	free(((const struct source_file *)file)->path);
+	free(((const struct source_file *)file)->text);
 }
 
 static bool add_text(struct trace_dat *dat, struct span *span, size_t width, const char *path)
@@ -250,22 +236,13 @@ static void set_flaw(struct trace_dat *dat, const char *flaw)
 
 static struct dat_buffer *add_buffer(struct trace_dat *dat, const char *name, const char *clock)
 {
-	struct dat_buffer *more, *buffer;
+	const struct dat_buffer buffer = { .name = strdup(name), .clock = strdup(clock) };
 
-	if (dat->nr_buffers == BUFFERS_MAX)
-		return NULL;
-	more = reallocarray(dat->buffers, dat->nr_buffers + 1, sizeof(*more));
-	if (!more)
-		return NULL;
-	dat->buffers = more;
-	buffer = &dat->buffers[dat->nr_buffers];
-	*buffer = (struct dat_buffer){ .name = strdup(name), .clock = strdup(clock) };
-	if (buffer->name && buffer->clock) {
-		dat->nr_buffers++;
-		return buffer;
-	}
-	free(buffer->name);
-	free(buffer->clock);
+	if (buffer.name && buffer.clock && dat->nr_buffers < BUFFERS_MAX &&
+	    rows_append(&dat->buffers, &dat->nr_buffers, &buffer, sizeof(buffer)) > 0)
+		return &dat->buffers[dat->nr_buffers - 1];
+	free(buffer.name);
+	free(buffer.clock);
 	return NULL;
 }
 
@@ -548,7 +525,7 @@ static bool read_version_6(struct trace_dat *dat, struct span *span)
 		cpus = found.cpus;
 	if (!read_places(dat, &dat->buffers[0], span, cpus, found.clock_follows))
 		return false;
-	for (int i = 1; i < dat->nr_buffers; i++) {
+	for (size_t i = 1; i < dat->nr_buffers; i++) {
 		struct dat_buffer *buffer = &dat->buffers[i];
 		struct span places = part_of_file(dat, (uint64_t)buffer->cpus->offset);
 
@@ -672,7 +649,7 @@ int trace_dat_open(struct trace_dat **ret_dat, const char *path, struct failure 
 		trace_dat_free(dat);
 		return ret;
 	}
-	sort_files(dat);
+	rows_merge(dat->files, &dat->nr_files, sizeof(*dat->files), compare_paths, drop_file);
 	*ret_dat = dat;
 	return 0;
 }
@@ -681,7 +658,7 @@ void trace_dat_free(struct trace_dat *dat)
 {
 	if (!dat)
 		return;
-	for (int i = 0; i < dat->nr_buffers; i++) {
+	for (size_t i = 0; i < dat->nr_buffers; i++) {
 		free(dat->buffers[i].name);
 		free(dat->buffers[i].clock);
 		free(dat->buffers[i].cpus);

@@ -44,7 +44,7 @@ struct trace_dat {
 	size_t nr_files;
 	size_t bytes;		    /* of their texts */
 	struct dat_buffer *buffers; /* in the order of the file */
-	int nr_buffers;
+	size_t nr_buffers;
 	uint64_t date; /* ns, of trace-cmd record --date: see struct data_source; 0: none */
 	char host[65], release[65], machine[65];
 	off_t data_left;	  /* bytes of pages that may still come */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "allocfilt/base/base.h"
+#include "allocfilt/base/rows.h"
 #include "allocfilt/base/text.h"
 #include "names/print_program.h"
 
@@ -40,12 +41,11 @@ struct compiler {
 	int long_size;
 	bool is_fallback; /* "name=value" */
 	const char *at;
-	char *room;	     /* where the next text goes */
-	const char *field;   /* the first in the present argument */
-	bool in_names;	     /* of __print_flags() and __print_symbolic() */
-	bool undefined;	     /* one of these names has an unknown value */
-	size_t nr_allocated; /* steps */
-	int on_stack;	     /* numbers, when the steps so far have run */
+	char *room;	   /* where the next text goes */
+	const char *field; /* the first in the present argument */
+	bool in_names;	   /* of __print_flags() and __print_symbolic() */
+	bool undefined;	   /* one of these names has an unknown value */
+	int on_stack;	   /* numbers, when the steps so far have run */
 	int nesting;
 	struct step discarded;
 	int error;
@@ -69,23 +69,14 @@ static enum result unknown(struct compiler *compiler)
 static struct step *emit(struct compiler *compiler, enum step_kind kind)
 {
 	struct print_program *program = compiler->program;
-	struct step *steps = program->steps;
+	const struct step step = { .kind = (uint8_t)kind };
 
 	if (program->nr_steps == STEPS_MAX)
 		unknown(compiler);
-	if (!compiler->error && program->nr_steps == compiler->nr_allocated) {
-		compiler->nr_allocated = compiler->nr_allocated * 2 + 16;
-		steps = reallocarray(steps, compiler->nr_allocated, sizeof(*steps));
-		if (steps)
-			program->steps = steps;
-		else
-			compiler->error = -ENOMEM;
-	}
-	if (compiler->error)
-		return &compiler->discarded;
-	steps += program->nr_steps++;
-	*steps = (struct step){ .kind = (uint8_t)kind };
-	return steps;
+	if (!compiler->error &&
+	    rows_append(&program->steps, &program->nr_steps, &step, sizeof(step)) < 0)
+		compiler->error = -ENOMEM;
+	return compiler->error ? &compiler->discarded : &program->steps[program->nr_steps - 1];
 }
 
 /* A step that pushes a number. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "account/rows.h"
+#include "allocfilt/base/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef ALLOCFILT_ACCOUNT_ROWS_H
-#define ALLOCFILT_ACCOUNT_ROWS_H
+#ifndef ALLOCFILT_BASE_ROWS_H
+#define ALLOCFILT_BASE_ROWS_H
 
 #include <stddef.h>
 
