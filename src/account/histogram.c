@@ -7,31 +7,17 @@
 
 #define HEAD "# trigger info: hist:name="
 
-/* Cuts the line off and returns the next one; NULL: there is none. */
-static char *next_histogram_line(char *line)
-{
-	char *end = strchr(line, '\n');
-
-	if (!end)
-		return NULL;
-	*end = '\0';
-	return end + 1;
-}
-
 bool histogram_begin(struct histogram_text *histogram, char *text, const char *name)
 {
 	size_t length = strlen(name);
+	char *line;
 
-	*histogram = (struct histogram_text){ .next = NULL };
-	for (char *line = text, *next; line; line = next) {
-		next = next_histogram_line(line);
-		if (strncmp(line, HEAD, strlen(HEAD)) ||
-		    strncmp(line + strlen(HEAD), name, length) ||
-		    line[strlen(HEAD) + length] != ':')
-			continue;
-		histogram->next = next;
-		return true;
-	}
+	*histogram = (struct histogram_text){ .next = text };
+	while ((line = strsep(&histogram->next, "\n")))
+		if (!strncmp(line, HEAD, strlen(HEAD)) &&
+		    !strncmp(line + strlen(HEAD), name, length) &&
+		    line[strlen(HEAD) + length] == ':')
+			return true;
 	return false;
 }
 
@@ -56,18 +42,15 @@ static bool parse_row(char *line, struct histogram_row *row)
  */
 bool histogram_next(struct histogram_text *histogram, struct histogram_row *row)
 {
-	while (histogram->next) {
-		char *line = histogram->next;
+	char *line;
 
-		histogram->next = next_histogram_line(line);
+	while ((line = strsep(&histogram->next, "\n"))) {
 		if (!strcmp(line, "# event histogram")) {
 			histogram->next = NULL;
 		} else if (parse_row(line, row)) {
-			row->saved = histogram->next && *histogram->next == '\t' ?
-					     histogram->next + 1 :
-					     NULL;
-			if (row->saved)
-				histogram->next = next_histogram_line(histogram->next);
+			row->saved = NULL;
+			if (histogram->next && *histogram->next == '\t')
+				row->saved = strsep(&histogram->next, "\n") + 1;
 			return true;
 		} else if (*line == ' ') {
 			histogram_number(line, "Hits", &histogram->hits);
