@@ -454,23 +454,21 @@ static enum result parse_cast(struct compiler *compiler, struct value type)
 	return operand == RESULT_TEXT ? unknown(compiler) : RESULT_NUMBER;
 }
 
-/* The operators "~" and "-" are understood before constants alone. */
+/* The operators "~" and "-" are understood before constants alone: -1 - NUMBER, and 0 - NUMBER. */
 static enum result parse_unary(struct compiler *compiler)
 {
-	struct value type, operand;
+	struct value type, from = { .size = 4, .is_signed = true };
 	enum result result;
-	char op;
 
 	skip_space(compiler);
 	if (++compiler->nesting > NESTING_MAX)
 		return unknown(compiler);
 	if (*compiler->at == '~' || *compiler->at == '-') {
-		op = *compiler->at++;
+		from.bits = *compiler->at++ == '~' ? UINT64_MAX : 0;
 		result = parse_unary(compiler);
 		if (result != RESULT_CONSTANT)
 			return unknown(compiler);
-		operand = pop_constant(compiler);
-		push_constant(compiler, value_unary(op, operand));
+		push_constant(compiler, value_binary('-', from, pop_constant(compiler)));
 	} else if (parse_type(compiler, &type)) {
 		result = parse_cast(compiler, type);
 	} else {

@@ -107,7 +107,6 @@ size_t print_run(const struct print_program *program, const struct print_source 
 
 /* Arithmetic of C, for expressions that are constant when they are compiled. */
 struct value value_wrap(struct value value);
-struct value value_unary(char op, struct value a);
 struct value value_binary(char op, struct value a, struct value b);
 
 #endif

@@ -33,13 +33,6 @@ static struct value promote(struct value value)
 	return value;
 }
 
-struct value value_unary(char op, struct value a)
-{
-	a = promote(a);
-	a.bits = op == '~' ? ~a.bits : 0 - a.bits;
-	return value_wrap(a);
-}
-
 static struct value shift(char op, struct value a, struct value b)
 {
 	a = promote(a);
