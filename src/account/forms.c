@@ -8,38 +8,6 @@
 #include "allocfilt/base/line.h"
 #include "allocfilt/base/log.h"
 
-static void account_folded(struct writer *writer, const struct summary_view *view,
-			   const struct account_tables *tables);
-
-/* The first is the default. */
-static const struct {
-	const char *name;
-	void (*put)(struct writer *writer, const struct summary_view *view,
-		    const struct account_tables *tables);
-} account_forms[] = {
-	{ "text", account_text },
-	{ "json", account_json },
-	{ "folded", account_folded },
-};
-
-const char *const *account_form_names(void)
-{
-	static const char *names[ARRAY_SIZE(account_forms) + 1];
-
-	for (size_t i = 0; i < ARRAY_SIZE(account_forms); i++)
-		names[i] = account_forms[i].name;
-	return names;
-}
-
-int account_print(struct writer *writer, const char *form, const struct summary_view *view,
-		  const struct account_tables *tables)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(account_forms); i++)
-		if (!strcmp(account_forms[i].name, form))
-			account_forms[i].put(writer, view, tables);
-	return writer_flush(writer);
-}
-
 const char *account_event(const struct account_site *site)
 {
 	return site->cache ? "kmem_cache_alloc" : "kmalloc";
@@ -86,4 +54,33 @@ static void account_folded(struct writer *writer, const struct summary_view *vie
 		log_warning("incomplete: a table of the kernel was full, and no line has another "
 			    "%" PRIu64 " allocations",
 			    tables->dropped.sites);
+}
+
+/* The first is the default. */
+static const struct {
+	const char *name;
+	void (*put)(struct writer *writer, const struct summary_view *view,
+		    const struct account_tables *tables);
+} account_forms[] = {
+	{ "text", account_text },
+	{ "json", account_json },
+	{ "folded", account_folded },
+};
+
+const char *const *account_form_names(void)
+{
+	static const char *names[ARRAY_SIZE(account_forms) + 1];
+
+	for (size_t i = 0; i < ARRAY_SIZE(account_forms); i++)
+		names[i] = account_forms[i].name;
+	return names;
+}
+
+int account_print(struct writer *writer, const char *form, const struct summary_view *view,
+		  const struct account_tables *tables)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(account_forms); i++)
+		if (!strcmp(account_forms[i].name, form))
+			account_forms[i].put(writer, view, tables);
+	return writer_flush(writer);
 }
