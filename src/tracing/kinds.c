@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "allocfilt/base/file.h"
+#include "allocfilt/base/text.h"
 #include "allocfilt/plan/catalog.h"
 #include "tracing/kernel_look.h"
 #include "tracing/kinds.h"
@@ -27,14 +28,11 @@
 /* The text up to one of the characters @ends, without the blanks around it. */
 static char *trimmed_value(const char *start, const char *ends)
 {
-	size_t length;
+	char *copy = strndup(start, strcspn(start, ends));
+	char *value = copy ? strdup(text_trim(copy)) : NULL;
 
-	while (isspace((unsigned char)*start))
-		start++;
-	length = strcspn(start, ends);
-	while (length && isspace((unsigned char)start[length - 1]))
-		length--;
-	return strndup(start, length);
+	free(copy);
+	return value;
 }
 
 /* Leading zeros depend on the kernel's configuration. */
