@@ -106,12 +106,7 @@ bool signals_from_terminal(const struct signals *signals, int number)
 
 bool signals_summary_asked(struct signals *signals)
 {
-	bool asked;
-
-	read_signals(signals);
-	asked = signals->pending & SIGNAL_BIT(SIGUSR1);
-	signals->pending &= ~SIGNAL_BIT(SIGUSR1);
-	return asked;
+	return signals_next_of(signals, SIGNAL_BIT(SIGUSR1));
 }
 
 bool signals_stop_asked(void *context)
