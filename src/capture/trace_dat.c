@@ -357,11 +357,8 @@ static bool read_buffer_option(struct trace_dat *dat, struct span *option)
 		/* Its places come after the number of CPUs is known: see read_version_6(). */
 		buffer = add_buffer(dat, name, clock);
 		if (buffer)
-			buffer->cpus = calloc(1, sizeof(*buffer->cpus));
-		if (!buffer || !buffer->cpus)
-			return false;
-		buffer->cpus->offset = (off_t)offset;
-		return true;
+			buffer->places = offset;
+		return buffer;
 	}
 	section = part_of_file(dat, offset);
 	if (!span_string(option, clock, sizeof(clock)) || !span_number(option, 4, &page_size) ||
@@ -527,10 +524,8 @@ static bool read_version_6(struct trace_dat *dat, struct span *span)
 		return false;
 	for (size_t i = 1; i < dat->nr_buffers; i++) {
 		struct dat_buffer *buffer = &dat->buffers[i];
-		struct span places = part_of_file(dat, (uint64_t)buffer->cpus->offset);
+		struct span places = part_of_file(dat, buffer->places);
 
-		free(buffer->cpus);
-		buffer->cpus = NULL;
 		if (!read_places(dat, buffer, &places, cpus, found.clock_follows))
 			set_flaw(dat, "a buffer");
 	}

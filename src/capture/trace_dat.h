@@ -28,6 +28,7 @@ struct dat_buffer {
 	char *clock;	  /* "" where it is not known */
 	size_t page_size; /* bytes; 0: not known */
 	bool compressed;
+	uint64_t places; /* version 6: the offset of those of its CPUs */
 	struct dat_cpu *cpus;
 	int count;
 };
