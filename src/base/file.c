@@ -83,9 +83,7 @@ int file_open(const char *dir, const char *path, int64_t most)
 		if (folder < 0)
 			return folder;
 	}
-	do
-		fd = openat(folder, path, flags);
-	while (fd < 0 && errno == EINTR);
+	fd = (int)TEMP_FAILURE_RETRY(openat(folder, path, flags));
 	ret = fd < 0 ? -errno : 0;
 	if (dir)
 		close(folder);

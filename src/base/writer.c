@@ -85,11 +85,8 @@ int writer_fd(const struct writer *writer)
 
 static int wait_ready(struct pollfd fds[2], int timeout)
 {
-	int ready;
+	int ready = (int)TEMP_FAILURE_RETRY(poll(fds, 2, timeout));
 
-	do {
-		ready = poll(fds, 2, timeout);
-	} while (ready < 0 && errno == EINTR);
 	return ready < 0 ? -errno : ready;
 }
 

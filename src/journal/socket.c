@@ -118,11 +118,7 @@ void journal_socket_free(struct journal_socket *journal)
 /* The address is passed each time: a connected socket would keep that of a journald that has exited. */
 bool journal_socket_send(const struct journal_socket *journal, const struct journal_entry *entry)
 {
-	ssize_t sent;
-
-	do
-		sent = sendto(journal->fd, entry->bytes, entry->used, MSG_DONTWAIT | MSG_NOSIGNAL,
-			      (const struct sockaddr *)&journal->address, sizeof(journal->address));
-	while (sent < 0 && errno == EINTR);
-	return sent >= 0;
+	return TEMP_FAILURE_RETRY(sendto(
+		       journal->fd, entry->bytes, entry->used, MSG_DONTWAIT | MSG_NOSIGNAL,
+		       (const struct sockaddr *)&journal->address, sizeof(journal->address))) >= 0;
 }

@@ -21,10 +21,8 @@ static void fill(struct line_reader *reader)
 	memmove(reader->buffer, reader->buffer + reader->start, reader->end - reader->start);
 	reader->end -= reader->start;
 	reader->start = 0;
-	do {
-		length = read(reader->fd, reader->buffer + reader->end,
-			      LINE_READER_BYTES - reader->end);
-	} while (length < 0 && errno == EINTR);
+	length = TEMP_FAILURE_RETRY(
+		read(reader->fd, reader->buffer + reader->end, LINE_READER_BYTES - reader->end));
 	if (length > 0)
 		reader->end += (size_t)length;
 	else

@@ -188,9 +188,7 @@ size_t cpu_buffers_read(struct cpu_buffers *buffers, int i, const void **ret_pag
 
 	if (buffer->fd < 0)
 		return 0;
-	do {
-		length = tracefs_cpu_read(buffer->reader, buffer->page, true);
-	} while (length < 0 && errno == EINTR);
+	length = (int)TEMP_FAILURE_RETRY(tracefs_cpu_read(buffer->reader, buffer->page, true));
 	if (length < 0 && errno != ENODEV)
 		buffers->errors++;
 	*ret_page = buffer->page;

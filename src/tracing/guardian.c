@@ -41,17 +41,13 @@ static void __attribute__((noreturn)) guard(int pipe, const char *run_dir, pid_t
 {
 	struct failure failure;
 	sigset_t all;
-	ssize_t got;
 	char done;
 	int ret;
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	let_go(pipe);
-	do
-		got = read(STDIN_FILENO, &done, 1);
-	while (got < 0 && errno == EINTR);
-	if (got == 1)
+	if (TEMP_FAILURE_RETRY(read(STDIN_FILENO, &done, 1)) == 1)
 		_exit(EXIT_STATUS_DONE);
 	log_warning("process %d was killed", parent);
 	ret = session_restore(run_dir, NULL, &failure);
@@ -88,6 +84,5 @@ void guardian_end(struct guardian *guardian)
 		return;
 	(void)!write(guardian->pipe, "", 1);
 	close(guardian->pipe);
-	while (waitpid(guardian->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	(void)TEMP_FAILURE_RETRY(waitpid(guardian->pid, NULL, 0));
 }

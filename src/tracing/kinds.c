@@ -389,9 +389,7 @@ static int write_in_child(struct tracefs_instance *top, const char *path, const 
 			_exit(-ret);
 		return ret;
 	}
-	while ((ret = waitpid(child, &status, 0)) < 0 && errno == EINTR)
-		;
-	if (ret < 0)
+	if (TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) < 0)
 		return -errno;
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -ENOMEM;
 }
