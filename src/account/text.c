@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "account/forms.h"
-#include "allocfilt/base/base.h"
 #include "allocfilt/base/line.h"
 #include "allocfilt/stats/ranking.h"
 

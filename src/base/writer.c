@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/param.h>
 
 #include "allocfilt/base/base.h"
 #include "allocfilt/base/file.h"
@@ -182,10 +182,8 @@ int writer_put(struct writer *writer, const char *text, size_t length)
 	if (writer->failed)
 		return writer->failed;
 	while (length) {
-		size_t part = WRITER_BUFFER - writer->used;
+		size_t part = MIN(WRITER_BUFFER - writer->used, length);
 
-		if (part > length)
-			part = length;
 		memcpy(writer->buffer + writer->used, text, part);
 		writer->used += part;
 		text += part;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #ifdef HAVE_ZSTD
 #include <zstd.h>
 #endif
@@ -98,14 +99,10 @@ static int read_at(const struct chunks *chunks, void *to, size_t size, off_t at)
 /* Reads the sizes of a chunk. Returns 0 or -errno. */
 static int read_header(const struct chunks *chunks, off_t at, size_t *ret_packed, size_t *ret_size)
 {
-	size_t most = CHUNK_PAGES * chunks->page;
+	size_t most = MIN(MAX(CHUNK_PAGES * chunks->page, CHUNK_MIN), CHUNK_MAX);
 	unsigned char header[CHUNK_HEADER];
 	int ret;
 
-	if (most < CHUNK_MIN)
-		most = CHUNK_MIN;
-	if (most > CHUNK_MAX)
-		most = CHUNK_MAX;
 	if (chunks->end - at < CHUNK_HEADER)
 		return -EBADMSG;
 	ret = read_at(chunks, header, sizeof(header), at);
@@ -237,9 +234,7 @@ ssize_t chunks_read(struct chunks *chunks, void *to, size_t size)
 		/* The next call begins with the same chunk. */
 		if (ret <= 0)
 			return done || !ret ? (ssize_t)done : ret;
-		part = chunks->length - chunks->at;
-		if (part > size - done)
-			part = size - done;
+		part = MIN(chunks->length - chunks->at, size - done);
 		memcpy((char *)to + done, chunks->data + chunks->at, part);
 		chunks->at += part;
 		done += part;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 #include <string.h>
+#include <sys/param.h>
 
 #include "allocfilt/base/base.h"
 #include "allocfilt/base/text.h"
@@ -109,10 +110,8 @@ static struct bytes bytes_of(const struct print_source *source, const struct ste
 		if (step->is_relative && location)
 			bytes.offset += step->offset + 4;
 	}
-	if (bytes.offset > source->size)
-		bytes.offset = source->size;
-	if (bytes.length > source->size - bytes.offset)
-		bytes.length = source->size - bytes.offset;
+	bytes.offset = MIN(bytes.offset, source->size);
+	bytes.length = MIN(bytes.length, source->size - bytes.offset);
 	return bytes;
 }
 
@@ -130,8 +129,7 @@ static inline void print_chars(struct out *out, const char *text, size_t length)
 	size_t at = out->length, room = at < out->size ? out->size - at : 0;
 
 	out->length += length;
-	if (length > room)
-		length = room;
+	length = MIN(length, room);
 	if (length)
 		memcpy(out->text + at, text, length);
 }
@@ -347,8 +345,7 @@ size_t print_run(const struct print_program *program, const struct print_source 
 	if (field)
 		step = find_conversion(program, field, &end);
 	run_steps(&out, source, step, end);
-	if (out.length > out.size)
-		out.length = out.size;
+	out.length = MIN(out.length, out.size);
 	text[out.length] = '\0';
 	return out.length;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/param.h>
 
+#include "allocfilt/base/base.h"
 #include "allocfilt/output/findings.h"
-#include "output/json.h"
+#include "allocfilt/output/json_writer.h"
 
 /* Seconds cut to microseconds, as in the kernel's text. */
 #define SECONDS	    "%" PRIu64 ".%06" PRIu64
@@ -16,11 +18,6 @@ static const struct {
 	[VERIFY_DAMAGE] = { "damaged pages", "damaged_pages" },
 	[VERIFY_LOSS] = { "lost records, before these pages", "losses" },
 };
-
-static size_t listed(const struct verify_list *list)
-{
-	return list->count < VERIFY_LISTED ? list->count : VERIFY_LISTED;
-}
 
 /* ---- text ---- */
 
@@ -80,7 +77,7 @@ static void put_list(struct writer *writer, enum verify_kind kind, const struct 
 {
 	if (list->count)
 		line_write(writer, "\n%s", kinds[kind].title);
-	for (size_t i = 0; i < listed(list); i++)
+	for (size_t i = 0; i < MIN(list->count, VERIFY_LISTED); i++)
 		put_finding(writer, kind, &list->listed[i]);
 	if (list->count > VERIFY_LISTED)
 		line_write(writer, "  and %" PRIu64 " more", list->count - VERIFY_LISTED);
@@ -221,7 +218,7 @@ int findings_json(struct writer *writer, const char *path, const struct verify_f
 	json_close(&json, ']');
 	for (int kind = 0; kind < VERIFY_KINDS; kind++) {
 		json_open(&json, kinds[kind].key, '[');
-		for (size_t i = 0; i < listed(&findings->lists[kind]); i++)
+		for (size_t i = 0; i < MIN(findings->lists[kind].count, VERIFY_LISTED); i++)
 			json_finding(&json, kind, &findings->lists[kind].listed[i]);
 		json_close(&json, ']');
 	}

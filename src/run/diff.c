@@ -12,7 +12,6 @@
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/line.h"
 #include "allocfilt/base/log.h"
-#include "allocfilt/base/text.h"
 #include "allocfilt/output/json_writer.h"
 #include "run/pipeline.h"
 #include "run/replay.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "allocfilt/base/log.h"
-#include "allocfilt/run/loop.h"
 
 void guard_begin(struct guard *guard, uint64_t now, uint64_t cpu)
 {

@@ -4,7 +4,6 @@
 #include "allocfilt/record/decode.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
