@@ -115,7 +115,7 @@ int file_read_fd(int fd, char **ret_text, size_t *ret_length)
 	char *text = NULL;
 	size_t size = 0, length = 0;
 	ssize_t got = 1;
-	int ret = 0;
+	int ret = fd < 0 ? fd : 0;
 
 	while (!ret && got) {
 		/* The buffer has room for one more byte, and for the NUL. */
@@ -136,6 +136,7 @@ int file_read_fd(int fd, char **ret_text, size_t *ret_length)
 		else if (got < 0 && errno != EINTR)
 			ret = -errno;
 	}
+	file_close(fd);
 	if (ret) {
 		free(text);
 		return ret;
@@ -149,13 +150,7 @@ int file_read_fd(int fd, char **ret_text, size_t *ret_length)
 
 int file_read(const char *dir, const char *path, char **ret_text, size_t *ret_length)
 {
-	int fd = file_open(dir, path, FILE_TEXT_MAX), ret;
-
-	if (fd < 0)
-		return fd;
-	ret = file_read_fd(fd, ret_text, ret_length);
-	close(fd);
-	return ret;
+	return file_read_fd(file_open(dir, path, FILE_TEXT_MAX), ret_text, ret_length);
 }
 
 int file_read_at(int fd, void *to, size_t size, off_t at, size_t *ret_length)

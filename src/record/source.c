@@ -68,13 +68,7 @@ int source_open(const struct data_source *source, const char *path)
 int source_read(const struct data_source *source, const char *path, char **ret_text,
 		size_t *ret_length)
 {
-	int fd = source_open(source, path), ret;
-
-	if (fd < 0)
-		return fd;
-	ret = file_read_fd(fd, ret_text, ret_length);
-	close(fd);
-	return ret;
+	return file_read_fd(source_open(source, path), ret_text, ret_length);
 }
 
 int source_events(const struct data_source *source,

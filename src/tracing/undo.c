@@ -326,7 +326,6 @@ int undo_load(struct undo *undo, struct settings *settings, int *ret_pid, struct
 	}
 	/* Reads the file that was checked, not one that has its name by now. */
 	ret = file_read_fd(fd, &text, &length);
-	close(fd);
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s/undo: %m", undo->dir);
 	buffer = malloc(length + 1);

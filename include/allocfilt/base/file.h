@@ -54,7 +54,7 @@ const char *file_error(int error);
  */
 int file_read(const char *dir, const char *path, char **ret_text, size_t *ret_length);
 
-/** file_read_fd - the same from a descriptor, which stays open */
+/** file_read_fd - the same from a descriptor, which is closed; or the -errno of opening it */
 int file_read_fd(int fd, char **ret_text, size_t *ret_length);
 
 /**
