@@ -236,13 +236,13 @@ static void set_flaw(struct trace_dat *dat, const char *flaw)
 
 static struct dat_buffer *add_buffer(struct trace_dat *dat, const char *name, const char *clock)
 {
-	const struct dat_buffer buffer = { .name = strdup(name), .clock = strdup(clock) };
+	struct dat_buffer buffer = { .name = strdup(name) };
 
-	if (buffer.name && buffer.clock && dat->nr_buffers < BUFFERS_MAX &&
+	snprintf(buffer.clock, sizeof(buffer.clock), "%s", clock);
+	if (buffer.name && dat->nr_buffers < BUFFERS_MAX &&
 	    rows_append(&dat->buffers, &dat->nr_buffers, &buffer, sizeof(buffer)) > 0)
 		return &dat->buffers[dat->nr_buffers - 1];
 	free(buffer.name);
-	free(buffer.clock);
 	return NULL;
 }
 
@@ -291,19 +291,13 @@ static bool read_cpus(struct trace_dat *dat, struct dat_buffer *buffer, struct s
 /* The chosen one of "local [mono]". trace-cmd goes on without it, too. */
 static bool read_clock(struct dat_buffer *buffer, struct span *span)
 {
-	char clock[64] = "";
 	uint64_t length;
 	char *text = span_text(span, 8, &length);
 
 	if (text && strchr(text, '['))
-		sscanf(strchr(text, '['), "[%63[^]]", clock);
+		sscanf(strchr(text, '['), "[%63[^]]", buffer->clock);
 	free(text);
-	text = *clock ? strdup(clock) : NULL;
-	if (!text)
-		return false;
-	free(buffer->clock);
-	buffer->clock = text;
-	return true;
+	return *buffer->clock;
 }
 
 /*
@@ -655,7 +649,6 @@ void trace_dat_free(struct trace_dat *dat)
 		return;
 	for (size_t i = 0; i < dat->nr_buffers; i++) {
 		free(dat->buffers[i].name);
-		free(dat->buffers[i].clock);
 		free(dat->buffers[i].cpus);
 	}
 	free(dat->buffers);

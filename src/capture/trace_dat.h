@@ -25,7 +25,7 @@ struct dat_cpu {
 /* A ring buffer. */
 struct dat_buffer {
 	char *name;	  /* of its instance; "" for the top level's */
-	char *clock;	  /* "" where it is not known */
+	char clock[64];	  /* "" where it is not known */
 	size_t page_size; /* bytes; 0: not known */
 	bool compressed;
 	uint64_t places; /* version 6: the offset of those of its CPUs */
