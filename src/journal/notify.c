@@ -111,18 +111,11 @@ static void deliver_due(struct notify *notify)
 
 void notify_state(struct notify *notify, enum notify_state state, uint64_t now)
 {
-	switch (state) {
-	case NOTIFY_READY:
-		strcpy(notify->state, "READY=1");
-		break;
-	case NOTIFY_RELOADING:
+	if (state == NOTIFY_RELOADING)
 		snprintf(notify->state, sizeof(notify->state),
 			 "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, now / NS_PER_US);
-		break;
-	case NOTIFY_STOPPING:
-		strcpy(notify->state, "STOPPING=1");
-		break;
-	}
+	else
+		strcpy(notify->state, state == NOTIFY_READY ? "READY=1" : "STOPPING=1");
 	deliver_due(notify);
 }
 
