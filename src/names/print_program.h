@@ -15,8 +15,6 @@
  * differently from the kernel in places (flags, %pS), and some formats crash it.
  */
 
-struct symbols;
-
 #define STACK_MAX 32 /* numbers of an expression */
 
 /* A number as C has it: wrapped to its size, and sign-extended where it has a sign. */
