@@ -706,11 +706,9 @@ int capture_read(struct capture *capture, int place, struct capture_page *ret_pa
 	return 1;
 }
 
-const struct capture_counts *capture_counts(const struct capture *capture, int cpu)
+const struct capture_counts *capture_counts(const struct capture *capture, int place)
 {
-	int place = cpu_list_place(&capture->source.cpus, cpu);
-
-	return place < 0 ? NULL : &capture->cpus[place].counts;
+	return &capture->cpus[place].counts;
 }
 
 /* The damage may be the reason. */

@@ -19,7 +19,7 @@ static bool read_to_verify(const struct run_context *run, struct capture *captur
 	struct capture_page page;
 
 	for (int place = 0; place < cpus->count; place++) {
-		const struct capture_counts *counts = capture_counts(capture, cpus->numbers[place]);
+		const struct capture_counts *counts = capture_counts(capture, place);
 
 		while (capture_read(capture, place, &page)) {
 			verify_page(verify, place, page.data, page.length, page.offset,
@@ -27,8 +27,7 @@ static bool read_to_verify(const struct run_context *run, struct capture *captur
 			if (signals_stop_asked(run->signals))
 				return false;
 		}
-		if (counts)
-			verify_expect(verify, place, counts->lost, counts->read);
+		verify_expect(verify, place, counts->lost, counts->read);
 	}
 	return true;
 }

@@ -66,10 +66,11 @@ struct capture_counts {
 
 /**
  * capture_counts - the kernel's counters of a CPU, from the file `capture`
+ * @place: of the source's list of CPUs
  *
- * A count is 0 where the file lacks it, as in a recording that did not come to its end. NULL: no such CPU.
+ * A count is 0 where the file lacks it, as in a recording that did not come to its end.
  */
-const struct capture_counts *capture_counts(const struct capture *capture, int cpu);
+const struct capture_counts *capture_counts(const struct capture *capture, int place);
 
 /** capture_offer - what plan_make() may choose from; valid while the capture is open */
 void capture_offer(struct capture *capture, struct plan_offer *offer);
