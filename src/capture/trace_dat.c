@@ -20,10 +20,8 @@
 #define CPUS_MAX     8192	 /* of a buffer: more than any kernel has */
 #define PLACES_MAX   65536 /* CPUs of all buffers: they may name the same places in the file */
 #define BUFFERS_MAX  4096
-#define FILES_MAX    65536	  /* the kernel numbers its events with 16 bits */
-#define BYTES_MAX    (256u << 20) /* of all texts */
-#define PAGE_MIN     4096	  /* bytes of a page, as page_layout_parse() has them */
-#define PAGE_MAX     (64u << 20)
+#define FILES_MAX    65536	   /* the kernel numbers its events with 16 bits */
+#define BYTES_MAX    (256u << 20)  /* of all texts */
 #define SECTION_MAX  FILE_TEXT_MAX /* bytes of one that is not data, in the file and expanded */
 #define SECTION_PACK 1		   /* a flag of a section: it is compressed */
 
@@ -363,7 +361,8 @@ static bool read_buffer_option(struct trace_dat *dat, struct span *option)
 	if (!buffer)
 		return false;
 	buffer->compressed = flags & SECTION_PACK;
-	if (page_size >= PAGE_MIN && page_size <= PAGE_MAX && !(page_size & (page_size - 1)))
+	if (page_size >= PAGE_SIZE_MIN && page_size <= PAGE_SIZE_MAX &&
+	    !(page_size & (page_size - 1)))
 		buffer->page_size = page_size;
 	return read_cpus(dat, buffer, option, cpus);
 }

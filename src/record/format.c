@@ -8,9 +8,6 @@
 #include "allocfilt/record/format.h"
 #include "allocfilt/record/page.h"
 
-#define PAGE_SIZE_MIN (4 << 10)
-#define PAGE_SIZE_MAX (64 << 20)
-
 #define FIELD_LINE_MAX 256 /* bytes; the library's time grows with the square of a declaration's */
 
 #define PRINT_LABEL "print fmt: "

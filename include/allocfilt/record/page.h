@@ -16,6 +16,9 @@
  * Documentation/trace/ring-buffer-*
  */
 
+#define PAGE_SIZE_MIN (4 << 10) /* bytes */
+#define PAGE_SIZE_MAX (64 << 20)
+
 struct page_layout {
 	size_t size;   /* bytes of a whole page, header and data */
 	size_t header; /* bytes before the data: 16, or 12 where a long has 4 bytes */
@@ -27,7 +30,7 @@ struct page_layout {
  * page_layout_parse - read the text of events/header_page
  * @big_endian: the text does not have it; the caller knows (own host) or finds out
  *
- * Returns 0 or -EINVAL where a field is missing or a size is out of bounds (4 KiB … 64 MiB).
+ * Returns 0 or -EINVAL where a field is missing or a size is out of bounds.
  */
 int page_layout_parse(struct page_layout *layout, const char *text, size_t length, bool big_endian);
 
