@@ -81,9 +81,7 @@ struct chunks {
 	off_t next;    /* the header of the next one */
 	uint32_t left; /* from there on */
 	unsigned char *packed;
-	size_t packed_size;
 	unsigned char *data; /* of the present chunk */
-	size_t data_size;    /* of the largest one so far */
 	size_t at, length;   /* of what was read of it, and of it */
 	bool damaged;
 };
@@ -176,17 +174,14 @@ void chunks_rewind(struct chunks *chunks)
 	chunks->at = chunks->length = 0;
 }
 
-static int enlarge(unsigned char **buffer, size_t *size, size_t wanted)
+static int resize(unsigned char **buffer, size_t size)
 {
-	unsigned char *larger;
+	/* A size of 0 would free it. */
+	unsigned char *resized = realloc(*buffer, size + 1);
 
-	if (wanted <= *size)
-		return 0;
-	larger = realloc(*buffer, wanted);
-	if (!larger)
+	if (!resized)
 		return -ENOMEM;
-	*buffer = larger;
-	*size = wanted;
+	*buffer = resized;
 	return 0;
 }
 
@@ -200,9 +195,9 @@ static int next_chunk(struct chunks *chunks)
 		return 0;
 	ret = read_header(chunks, chunks->next, &packed, &size);
 	if (!ret)
-		ret = enlarge(&chunks->packed, &chunks->packed_size, packed);
+		ret = resize(&chunks->packed, packed);
 	if (!ret)
-		ret = enlarge(&chunks->data, &chunks->data_size, size);
+		ret = resize(&chunks->data, size);
 	if (ret)
 		return ret;
 	ret = read_at(chunks, chunks->packed, packed, chunks->next + CHUNK_HEADER);
