@@ -78,12 +78,6 @@ static bool area_has_room(struct area *area, size_t bytes)
 	return true;
 }
 
-static void area_free(struct area *area)
-{
-	if (area->base)
-		munmap(area->base, area->size);
-}
-
 static struct entry *entries_of(const struct symbols *symbols)
 {
 	return (struct entry *)symbols->entries.base;
@@ -186,8 +180,8 @@ void symbols_free(struct symbols *symbols)
 		return;
 	file_close(symbols->fd);
 	file_close(symbols->modules);
-	area_free(&symbols->entries);
-	area_free(&symbols->text);
+	munmap(symbols->entries.base, symbols->entries.size);
+	munmap(symbols->text.base, symbols->text.size);
 	free(symbols);
 }
 
