@@ -211,6 +211,13 @@ char *text_close(FILE *stream, char **text)
 	return NULL;
 }
 
+void text_list_free(char **texts)
+{
+	for (size_t i = 0; texts && texts[i]; i++)
+		free(texts[i]);
+	free(texts);
+}
+
 char *text_trim(char *text)
 {
 	char *end;

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/base/string_list.h"
 #include "allocfilt/base/text.h"
 
 #define LIST_MAX 1024 /* elements of one list */
@@ -164,6 +163,28 @@ static int add_pid(pid_t **pids, pid_t pid)
 	return 0;
 }
 
+static int add_name(char ***names, const char *name)
+{
+	size_t count = 0;
+	char **longer, *copy;
+
+	for (; *names && (*names)[count]; count++)
+		if (!strcmp((*names)[count], name))
+			return 0;
+	if (count == LIST_MAX)
+		return -E2BIG;
+	copy = strdup(name);
+	longer = copy ? reallocarray(*names, count + 2, sizeof(*longer)) : NULL;
+	if (!longer) {
+		free(copy);
+		return -ENOMEM;
+	}
+	longer[count] = copy;
+	longer[count + 1] = NULL;
+	*names = longer;
+	return 0;
+}
+
 /* Returns 0 or -errno; with -EINVAL and -E2BIG also the reason for the message. */
 static int add_element(const struct key *key, void *list, const char *element,
 		       const char **ret_reason)
@@ -182,8 +203,7 @@ static int add_element(const struct key *key, void *list, const char *element,
 		*ret_reason = "is not the name of an event";
 	if (*ret_reason)
 		return -EINVAL;
-	error = key->kind == KEY_PIDS ? add_pid(list, pid) :
-					string_list_add(list, element, LIST_MAX);
+	error = key->kind == KEY_PIDS ? add_pid(list, pid) : add_name(list, element);
 	if (error == -E2BIG)
 		*ret_reason = "is one too many";
 	return error;
@@ -303,7 +323,7 @@ void value_free(const struct key *key, struct options *options)
 		break;
 	case KEY_FUNCTIONS:
 	case KEY_EVENTS:
-		string_list_free(*(char ***)field);
+		text_list_free(*(char ***)field);
 		break;
 	default:
 		break;

@@ -14,7 +14,7 @@
 
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
-#include "allocfilt/base/string_list.h"
+#include "allocfilt/base/text.h"
 #include "allocfilt/tracing/kernel.h"
 #include "tracing/kernel_look.h"
 #include "tracing/kinds.h"
@@ -364,7 +364,7 @@ void kernel_close(struct kernel *kernel)
 		return;
 	if (kernel->list)
 		fclose(kernel->list);
-	string_list_free(kernel->functions);
+	text_list_free(kernel->functions);
 	free(kernel->indexes);
 	free(kernel->dir);
 	free(kernel);

@@ -66,6 +66,9 @@ bool text_parse_field(const char **line, char *field, size_t size);
 /** text_close - the text of open_memstream(3), whose @stream is closed; NULL: one of them had no memory */
 char *text_close(FILE *stream, char **text);
 
+/** text_list_free - free a list that NULL ends, with its texts; NULL is allowed */
+void text_list_free(char **texts);
+
 /** text_trim - remove white space at both ends, in place; returns the first other character */
 char *text_trim(char *text);
 
