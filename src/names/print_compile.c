@@ -14,6 +14,9 @@
 #define STEPS_MAX      4096 /* the kernel's own formats take about 100 */
 #define FIELD_NAME_MAX 256
 
+#define ALNUM "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+#define WORD  ALNUM "_"
+
 #define NESTING_MAX 128 /* of a text, so of all recursion; the kernel's own go to about 20 */
 
 /* Names that the kernel leaves in a print format instead of their values. */
@@ -134,15 +137,6 @@ static void expect(struct compiler *compiler, const char *token)
 		unknown(compiler);
 }
 
-static size_t identifier_length(const char *at)
-{
-	size_t length = 0;
-
-	while (isalnum((unsigned char)at[length]) || at[length] == '_')
-		length++;
-	return length;
-}
-
 /* Is a word in a list with commas? */
 static bool is_one_of(const char *word, size_t length, const char *list)
 {
@@ -228,8 +222,6 @@ static const struct {
 /* "(TYPE)" or "(TYPE *)", if that comes next */
 static bool parse_type(struct compiler *compiler, struct value *type)
 {
-	static const char letters[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789* ";
 	const char *name;
 	size_t length;
 
@@ -238,7 +230,7 @@ static bool parse_type(struct compiler *compiler, struct value *type)
 		return false;
 	name = compiler->at + 1;
 	name += strspn(name, " ");
-	length = strspn(name, letters);
+	length = strspn(name, WORD "* ");
 	if (!length || name[length] != ')' || isdigit((unsigned char)*name))
 		return false;
 	compiler->at = name + length + 1;
@@ -303,7 +295,7 @@ static enum result parse_field(struct compiler *compiler, bool is_dynamic)
 {
 	/* 7.2 and later: __entry->ent of the source is what the fields call common_… */
 	const char *prefix = accept(compiler, "ent.") ? "common_" : "";
-	size_t length = identifier_length(compiler->at);
+	size_t length = strspn(compiler->at, WORD);
 	const struct tep_format_field *field;
 	char name[FIELD_NAME_MAX];
 
@@ -393,7 +385,7 @@ static enum result parse_print_call(struct compiler *compiler, enum step_kind ki
 static enum result parse_name(struct compiler *compiler)
 {
 	const char *name = compiler->at;
-	size_t length = identifier_length(name);
+	size_t length = strspn(name, WORD);
 	enum result result;
 
 	compiler->at += length;
@@ -555,15 +547,12 @@ static enum result parse_expression(struct compiler *compiler)
 /* Sets the step that prints the argument of a %p. Returns NULL for one that is not known. */
 static const char *parse_pointer(const char *at, int long_size, struct step *put)
 {
-	size_t length = 0;
+	/* All letters and digits behind a %p belong to it. */
+	size_t length = strspn(at, ALNUM);
 
 	put->kind = STEP_PUT_NUMBER;
 	put->value.size = (uint8_t)long_size;
 	put->conversion = (struct conversion){ 'x', true, (uint8_t)(2 * long_size) };
-
-	/* All letters and digits behind a %p belong to it. */
-	while (isalnum((unsigned char)at[length]))
-		length++;
 	if (is_one_of(at, length, ",x,K"))
 		return at + length;
 	put->kind = STEP_PUT_SYMBOL;
