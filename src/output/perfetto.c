@@ -181,15 +181,11 @@ static void put_fields(struct json *json, char *text)
 static char *event_text(const struct output *output, const struct record *record,
 			char text[TEXT_MAX])
 {
-	struct resolver *resolver = output->setup.resolver;
-	char *colon;
+	char *fields = text;
 
-	resolver_event(resolver, record, NULL, text, TEXT_MAX);
-	colon = strchr(text, ':');
-	if (!colon)
-		return text + strlen(text);
-	*colon = '\0';
-	return colon[1] == ' ' ? colon + 2 : colon + 1;
+	resolver_event(output->setup.resolver, record, NULL, text, TEXT_MAX);
+	strsep(&fields, ":");
+	return fields ? fields + (*fields == ' ') : text + strlen(text);
 }
 
 static void put_instant(struct output *output, struct track track, const struct record *event)
