@@ -409,26 +409,21 @@ static struct cpu_file *file_of(const struct capture_writer *writer, int cpu)
 	return &writer->now.files[cpu];
 }
 
-int64_t capture_drain(struct capture_writer *writer, int cpu, int fd)
-{
-	struct cpu_file *file = file_of(writer, cpu);
-
-	if (!file || fd < 0)
-		return 0;
-	if (writer->can_splice) {
-		int64_t moved = move_by_splice(writer, file, fd);
-
-		if (moved || writer->can_splice)
-			return moved;
-	}
-	return move_by_read(writer, file, fd);
-}
-
 int64_t capture_drain_rest(struct capture_writer *writer, int cpu, int fd)
 {
 	struct cpu_file *file = file_of(writer, cpu);
 
 	return !file || fd < 0 ? 0 : move_by_read(writer, file, fd);
+}
+
+int64_t capture_drain(struct capture_writer *writer, int cpu, int fd)
+{
+	struct cpu_file *file = file_of(writer, cpu);
+	int64_t moved = 0;
+
+	if (file && fd >= 0 && writer->can_splice)
+		moved = move_by_splice(writer, file, fd);
+	return moved || writer->can_splice ? moved : capture_drain_rest(writer, cpu, fd);
 }
 
 /* ---- pages that were read ---- */
