@@ -147,8 +147,7 @@ int event_format_id(const char *text, size_t length)
 	char head[FIELD_LINE_MAX];
 	int id;
 
-	length = strnlen(text, length < sizeof(head) ? length : sizeof(head) - 1);
-	*(char *)mempcpy(head, text, length) = '\0';
+	snprintf(head, sizeof(head), "%.*s", (int)length, text);
 	if (sscanf(head, "name: %*[^\n]\nID: %5d", &id) != 1 || id < 0 || id > UINT16_MAX)
 		return -EINVAL;
 	return id;
