@@ -200,8 +200,7 @@ static bool same_lists(const char *one, const char *other)
 static char *read_of_event(struct tracefs_instance *top, const char *set_event, const char *event,
 			   const char *file)
 {
-	const char *slash = strrchr(set_event, '/');
-	int dir = slash ? (int)(slash + 1 - set_event) : 0;
+	int dir = (int)(basename(set_event) - set_event);
 	int system = (int)strcspn(event, ":");
 	char path[PATH_MAX];
 
@@ -339,20 +338,13 @@ static int write_list(struct tracefs_instance *top, const char *path, const char
 	return ret;
 }
 
-static const char *instance_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static int make_instance(const char *path)
 {
 	struct tracefs_instance *instance;
 	int ret;
 
 	errno = 0;
-	instance = tracefs_instance_create(instance_name(path));
+	instance = tracefs_instance_create(basename(path));
 	if (!instance)
 		return errno ? -errno : -ENOMEM;
 	ret = tracefs_instance_is_new(instance) ? 0 : -EEXIST;
@@ -366,7 +358,7 @@ static int remove_instance(struct tracefs_instance *top, const char *path)
 	int ret = 0;
 
 	errno = 0;
-	instance = tracefs_instance_alloc(tracefs_instance_get_trace_dir(top), instance_name(path));
+	instance = tracefs_instance_alloc(tracefs_instance_get_trace_dir(top), basename(path));
 	if (instance && tracefs_instance_destroy(instance) && errno != ENOENT)
 		ret = -errno;
 	tracefs_instance_free(instance);
