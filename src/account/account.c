@@ -56,13 +56,10 @@ void account_stall(struct account *account, const struct named_stall *named)
 		account->dropped_stalls++;
 		return;
 	}
-	if (!link) {
-		link = hash_insert(&account->waiters, (uint64_t)pid);
-		waiter = container_of(link, struct waiter, hash);
-		waiter->stalls = 0;
-		waiter->waited = 0;
-	}
-	waiter = container_of(link, struct waiter, hash);
+	waiter = container_of(link ? link : hash_insert(&account->waiters, (uint64_t)pid),
+			      struct waiter, hash);
+	if (!link)
+		waiter->stalls = waiter->waited = 0;
 	waiter->stalls++;
 	waiter->waited += stall->end - stall->start;
 }

@@ -56,17 +56,15 @@ static struct chain_step *add_chain_step(struct chains *chains, struct chain_ste
 		chains->dropped++;
 		return NULL;
 	}
+	step = container_of(link ? link : hash_insert(&chains->hash, key), struct chain_step, link);
 	if (!link) {
-		link = hash_insert(&chains->hash, key);
 		chains->room--;
-		step = container_of(link, struct chain_step, link);
 		strcpy(step->name, text);
 		step->ns = 0;
 		step->below = NULL;
 		step->next = above->below;
 		above->below = step;
 	}
-	step = container_of(link, struct chain_step, link);
 	add_ns(&step->ns, ns);
 	return step;
 }
