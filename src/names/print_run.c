@@ -57,19 +57,14 @@ struct value value_binary(char op, struct value a, struct value b)
 	a = promote(a);
 	b = promote(b);
 	result = a.size > b.size || (a.size == b.size && !a.is_signed) ? a : b;
-	switch (op) {
-	case '+':
+	if (op == '+')
 		result.bits = a.bits + b.bits;
-		break;
-	case '-':
+	else if (op == '-')
 		result.bits = a.bits - b.bits;
-		break;
-	case '&':
+	else if (op == '&')
 		result.bits = a.bits & b.bits;
-		break;
-	default:
+	else
 		result.bits = a.bits | b.bits;
-	}
 	return value_wrap(result);
 }
 
