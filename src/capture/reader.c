@@ -216,8 +216,8 @@ static bool list_captures(const char *dir, char names[LISTED_MAX + NAME_MAX + 1]
 		snprintf(path, sizeof(path), "%s/%s/events/header_page", dir, name);
 		is_capture = *name != '.' && !access(path, F_OK);
 		if (is_capture && !left_out && used + strlen(name) < LISTED_MAX - 10) {
-			used = text_append(names, size, used, used ? ", " : "");
-			used = text_append(names, size, used, name);
+			used += (size_t)snprintf(names + used, size - used, "%s%s",
+						 used ? ", " : "", name);
 		} else if (is_capture) {
 			left_out++;
 			strcpy(last, name);
@@ -226,11 +226,9 @@ static bool list_captures(const char *dir, char names[LISTED_MAX + NAME_MAX + 1]
 	}
 	if (count >= 0)
 		free(entries);
-	if (left_out) {
-		used = text_append(names, size, used, used ? ", " : "");
-		used = text_append(names, size, used, left_out > 1 ? "..., " : "");
-		used = text_append(names, size, used, last);
-	}
+	if (left_out)
+		used += (size_t)snprintf(names + used, size - used, "%s%s%s", used ? ", " : "",
+					 left_out > 1 ? "..., " : "", last);
 	return used;
 }
 
