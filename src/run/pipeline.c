@@ -660,7 +660,7 @@ static void look_for_taken(struct pipeline *pipeline, int step)
 
 	for (int i = (int)(pipeline->pages % (unsigned int)step); i < cpus->count; i += step) {
 		uint64_t count = pipeline->capture ?
-					 capture_counts(pipeline->capture, cpus->numbers[i])->read :
+					 capture_counts(pipeline->capture, i)->read :
 					 cpu_buffers_records(pipeline->buffers, i, CPU_READ);
 
 		if (count <= pipeline->read[i])
