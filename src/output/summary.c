@@ -351,6 +351,7 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 		{ .text = "entr{ies were|y was} not taken by the journal",
 		  .count = view->journal.dropped },
 	};
+	bool taken = false; /* these are in no gap that a capture's pages tell */
 	struct line line;
 
 	line_clear(&line);
@@ -359,11 +360,13 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 			 records == 1 ? " was" : "s were");
 	else
 		line_add(&line, times ? "records were lost" : "no records lost");
+	for (size_t i = 0; i < view->nr_overflows; i++)
+		taken |= view->overflows[i].count && !strcmp(view->overflows[i].key, "taken");
 	line_add_counted(&line, "; ", incomplete, "stall{s are| is} incomplete");
 	if (incomplete) {
 		add_lacks(&line, view->summary);
 	} else if (summary_stalls(view->summary, STALLS_WAITING)->latency.count &&
-		   !view->cost.had_events_off) {
+		   !view->cost.had_events_off && !taken) {
 		line_add(&line, ", all stalls complete");
 	}
 	for (size_t i = 0; i < view->nr_overflows; i++)

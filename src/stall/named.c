@@ -2,7 +2,8 @@
 #include "allocfilt/stall/stall.h"
 
 const struct phase_name stall_lack_names[STALL_LACKS] = {
-	[LACKS_PART] = { "a memory wait was in progress when the run began", "in_progress" },
+	[LACKS_PART] = { "a memory wait began before the run, and took at least this long",
+			 "in_progress" },
 	[LACKS_SWITCH] = { "a switch of the task was not recorded", "switch" },
 	[LACKS_DROPPED] = { "older records were dropped", "dropped" },
 	[LACKS_LOST] = { "records were lost", "lost" },
