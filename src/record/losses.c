@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "allocfilt/base/base.h"
