@@ -2,7 +2,6 @@
 #include "run/pipeline.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -458,18 +457,23 @@ static int time_passed(struct pipeline *pipeline, uint64_t ts)
 	return ret ? ret : stalls_time(pipeline->stalls, ts);
 }
 
+static noinline void learn_record(struct pipeline *pipeline, enum event_id id,
+				  struct record *record)
+{
+	decode_fields(pipeline->decode, record);
+	resolver_learn(pipeline->resolver, id, record);
+	if (id == EVENT_OOM_VICTIM)
+		count_victim(pipeline, record);
+}
+
 static inline int event_record(struct pipeline *pipeline, struct record *record)
 {
 	enum event_id id = pipeline->plan->events[record->event].id;
 	uint64_t ns = UINT64_MAX;
 	int ret = 0;
 
-	if (id == EVENT_FORK || id == EVENT_MEMCG_RECLAIM_BEGIN || id == EVENT_OOM_VICTIM) {
-		decode_fields(pipeline->decode, record);
-		resolver_learn(pipeline->resolver, id, record);
-	}
-	if (id == EVENT_OOM_VICTIM)
-		count_victim(pipeline, record);
+	if (id == EVENT_FORK || id == EVENT_MEMCG_RECLAIM_BEGIN || id == EVENT_OOM_VICTIM)
+		learn_record(pipeline, id, record);
 	if (!pipeline->selection.any || selection_has_record(&pipeline->selection, record))
 		ret = stalls_event(pipeline->stalls, record, &ns);
 	if (pipeline->off_cpu)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,13 +162,10 @@ bool selection_has_record(struct selection *selection, const struct record *reco
 
 /* ---- stalls ---- */
 
-bool selection_has_time(const struct selection *selection, uint64_t ts)
+bool selection_in_range(const struct selection *selection, uint64_t ts)
 {
-	uint64_t time;
+	uint64_t time = resolver_realtime(selection->resolver, ts);
 
-	if (!selection->from && !selection->to)
-		return true;
-	time = resolver_realtime(selection->resolver, ts);
 	return time >= selection->from && (!selection->to || time < selection->to);
 }
 
@@ -193,10 +189,10 @@ static bool is_background_thread(const struct named_stall *named)
  */
 static bool works_without_wait(const struct selection *selection, const struct stall *stall)
 {
-	return plan_has_waits(selection->plan) && !stall->waited && !stall->incomplete &&
-	       (stall->nr_events || !selection->any) &&
+	return !stall->waited && !stall->incomplete && (stall->nr_events || !selection->any) &&
 	       stall->phases.groups & (1u << PHASE_MEMCG_RECLAIM | 1u << PHASE_OTHER_RECLAIM |
-				       1u << PHASE_COMPACTION);
+				       1u << PHASE_COMPACTION) &&
+	       plan_has_waits(selection->plan);
 }
 
 void selection_set_background(const struct selection *selection, struct named_stall *named)

@@ -49,8 +49,14 @@ bool selection_has_record(struct selection *selection, const struct record *reco
 /** selection_set_background - set both members of @named that say that nobody waited for the stall */
 void selection_set_background(const struct selection *selection, struct named_stall *named);
 
+/** selection_in_range - the same where one of them is given */
+bool selection_in_range(const struct selection *selection, uint64_t ts);
+
 /** selection_has_time - does what began at @ts, of the trace clock, count by --from and --to? */
-bool selection_has_time(const struct selection *selection, uint64_t ts);
+static inline bool selection_has_time(const struct selection *selection, uint64_t ts)
+{
+	return (!selection->from && !selection->to) || selection_in_range(selection, ts);
+}
 
 /** selection_has_stall - is the stall shown by --comm, --cgroup, --min-order, --cause? */
 bool selection_has_stall(const struct selection *selection, const struct named_stall *named);

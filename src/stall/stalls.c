@@ -346,18 +346,22 @@ static noinline int find_task(struct stalls *stalls, struct task_key key,
 	return ret;
 }
 
-/* Many records of one task come one after the other. */
-static inline int task_of(struct stalls *stalls, const struct record *record,
-			  struct log_task **ret_task)
+/* Many records of one task come one after the other. NULL: not this one */
+static inline struct log_task *recent_task(const struct stalls *stalls, const struct record *record)
 {
 	struct log_task *recent = stalls->log.recent;
 
-	if (recent && recent->key.kind == OWNER_TASK && recent->key.id == record->tid &&
-	    !record_in_interrupt(record)) {
-		*ret_task = recent;
-		return 0;
-	}
-	return find_task(stalls, task_key_of(record), ret_task);
+	return recent && recent->key.kind == OWNER_TASK && recent->key.id == record->tid &&
+			       !record_in_interrupt(record) ?
+		       recent :
+		       NULL;
+}
+
+static inline int task_of(struct stalls *stalls, const struct record *record,
+			  struct log_task **ret_task)
+{
+	*ret_task = recent_task(stalls, record);
+	return *ret_task ? 0 : find_task(stalls, task_key_of(record), ret_task);
 }
 
 static noinline int find_room(struct stalls *stalls, struct log_task *task, uint64_t ts,
@@ -838,11 +842,15 @@ static bool is_reclaiming(const struct stalls *stalls, struct log_task *task)
 void stalls_work(struct stalls *stalls, const struct record *record)
 {
 	enum event_side side = stalls->walk.plan->events[record->event].side;
-	struct log_task *task = task_of_thread(stalls, record->tid);
-	bool before = task && is_reclaiming(stalls, task);
+	struct log_task *task;
+	bool before;
 
-	if (!task || side == EVENT_SINGLE || record_in_interrupt(record))
+	if (side == EVENT_SINGLE || record_in_interrupt(record))
 		return;
+	task = recent_task(stalls, record) ?: task_of_thread(stalls, record->tid);
+	if (!task)
+		return;
+	before = is_reclaiming(stalls, task);
 	if (!before)
 		task->work_since = record->ts;
 	if (side == EVENT_BEGIN)
