@@ -751,8 +751,8 @@ UNIT_TEST_WITH(test_losses, set_up, tear_down)
 {
 	struct stall one = { .tid = 1, .end = MS, .incomplete = LACKS_LOST };
 	const struct overflow overflows[] = {
-		{ .text = "tasks were left out", .count = 0 },
-		{ .text = "stalls lack details", .count = 3 },
+		{ "names", "tasks were left out", 0 },
+		{ "stalls", "stalls lack details", 3 },
 	};
 
 	losses_are("no records lost");
