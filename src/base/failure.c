@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "allocfilt/base/base.h"
 #include "allocfilt/base/failure.h"

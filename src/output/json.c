@@ -3,7 +3,6 @@
 
 #include "allocfilt/names/shrinkers.h"
 #include "allocfilt/output/facts.h"
-#include "allocfilt/output/form.h"
 #include "output/json.h"
 
 /*

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "allocfilt/base/file.h"
-#include "allocfilt/base/trace_dir.h"
 #include "allocfilt/record/source.h"
 
 uint64_t event_number(const void *at, size_t size, bool big_endian)

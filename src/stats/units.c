@@ -2,8 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/base/hash.h"
-#include "allocfilt/names/units.h"
 #include "allocfilt/stats/units.h"
 
 struct units {

@@ -10,7 +10,6 @@
 
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
-#include "allocfilt/base/trace_dir.h"
 #include "allocfilt/tracing/cpu_buffers.h"
 
 struct cpu_buffer {

@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
