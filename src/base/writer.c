@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/param.h>
 
 #include "allocfilt/base/base.h"
 #include "allocfilt/base/file.h"

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/param.h>
 #ifdef HAVE_ZSTD
 #include <zstd.h>
 #endif

@@ -432,8 +432,7 @@ static int make_pages(struct capture *capture)
 {
 	size_t page = capture->source.layout.size, share = READ_ROOM / (size_t)capture->count;
 
-	if (share > READ_BYTES)
-		share = READ_BYTES;
+	share = MIN(share, READ_BYTES);
 	capture->most = share > 2 * page ? share / page - 1 : 1;
 	capture->pages = calloc((size_t)capture->count, (capture->most + 1) * page);
 	if (!capture->pages)

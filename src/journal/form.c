@@ -126,8 +126,7 @@ static bool use_rate(struct journal *journal)
 	if (!options->rate)
 		return true;
 	part = NS_PER_MINUTE / options->rate;
-	if (journal->used < journal->now)
-		journal->used = journal->now;
+	journal->used = MAX(journal->used, journal->now);
 	if (journal->used - journal->now > (options->burst - 1) * part)
 		return false;
 	journal->used += part;
@@ -307,8 +306,7 @@ static void send_units(struct journal *journal, const struct summary_view *view)
 	uint64_t period = journal->now - journal->period_since;
 
 	/* The run may have ended before the first tick. */
-	if (period < NS_PER_SECOND)
-		period = NS_PER_SECOND;
+	period = MAX(period, NS_PER_SECOND);
 	/* Short waits alone are worth an entry when they take as long as a stall; each OOM kill is. */
 	for (size_t i = 0; (unit = units_period(view->units, i)); i++)
 		if (unit->waits.of[ROLE_OOM_KILLER].count ||

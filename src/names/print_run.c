@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 #include <string.h>
-#include <sys/param.h>
 
 #include "allocfilt/base/base.h"
 #include "allocfilt/base/text.h"

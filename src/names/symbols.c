@@ -454,8 +454,7 @@ static const struct entry *find_in_changing_modules(struct symbols *symbols, uin
 	if (!was_unknown)
 		return entry;
 	symbols->read_pause = entry ? 0 : 2 * symbols->read_pause + LOOK_PAUSE;
-	if (symbols->read_pause > UNKNOWN_MAX)
-		symbols->read_pause = UNKNOWN_MAX;
+	symbols->read_pause = MIN(symbols->read_pause, UNKNOWN_MAX);
 	symbols->next_read = clock_ns(CLOCK_MONOTONIC_COARSE) + symbols->read_pause;
 	return entry;
 }

@@ -606,8 +606,7 @@ struct task_cache *task_cache_new(const struct data_source *source, size_t size)
 	} else {
 		tasks = source_open(source, "tasks");
 		size = read_capture(cache, tasks) + 1;
-		if (size > SAVED_MAX)
-			size = SAVED_MAX;
+		size = MIN(size, SAVED_MAX);
 	}
 	cache->tasks = calloc(size, sizeof(*cache->tasks));
 	cache->infos = calloc(size, sizeof(*cache->infos));

@@ -363,8 +363,7 @@ static void metrics_shrinkers(struct writer *writer, const struct summary_view *
 		}
 		sums[at].ranked.total += order[i]->ranked.total;
 		sums[at].count += order[i]->count;
-		if (order[i]->max > sums[at].max)
-			sums[at].max = order[i]->max;
+		sums[at].max = MAX(sums[at].max, order[i]->max);
 	}
 	for (int which = 0; which < TOTALS; which++) {
 		struct metric metric = metrics_begin(writer, families[which].name,

@@ -293,8 +293,7 @@ static void put_reclaimed(struct output *output, const struct stall *stall)
 	struct json json;
 
 	perfetto->reclaimed += stall->nr_reclaimed;
-	if (stall->end > perfetto->reclaimed_ts)
-		perfetto->reclaimed_ts = stall->end;
+	perfetto->reclaimed_ts = MAX(perfetto->reclaimed_ts, stall->end);
 	name_once(output, false, track, "all tasks");
 	name_once(output, true, track, "all tasks");
 	begin_timed(output, &json, "C", "reclaimed", track, "counter", perfetto->reclaimed_ts, 0);

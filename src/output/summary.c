@@ -89,8 +89,7 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 		return;
 	if (unknown) {
 		strcpy(name + 2, "super_cache_scan[others]");
-		if (others.max > others.ranked.total)
-			others.max = others.ranked.total;
+		others.max = MIN(others.max, others.ranked.total);
 	} else {
 		others.max = max;
 		snprintf(name + 2, sizeof(name) - 2, "super_cache_scan[%zu others]",
@@ -137,8 +136,7 @@ static void put_histogram(struct writer *writer, const struct latency *latency)
 			first = power;
 		if (count)
 			last = power;
-		if (count > most)
-			most = count;
+		most = MAX(most, count);
 	}
 	put_text(writer, "     usecs               : count     distribution\n");
 	for (unsigned int power = first; power <= last; power++) {
@@ -573,8 +571,7 @@ static size_t name_columns(const struct writer *writer, const struct summary_vie
 			struct line name;
 
 			waiter_name(&name, writer, view, kind, waiter);
-			if (text_columns(name.text) > columns)
-				columns = text_columns(name.text);
+			columns = MAX(columns, text_columns(name.text));
 		}
 	}
 	return columns < NAME_COLUMNS_MAX ? columns : NAME_COLUMNS_MAX;
@@ -700,8 +697,7 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 		const struct summary_total *waiter = summary_at(view->summary, kind, i);
 
 		main_cause(&line, waiter, 1);
-		if (line.used > table.causes)
-			table.causes = line.used;
+		table.causes = MAX(table.causes, line.used);
 		if (kind == SUMMARY_CGROUPS)
 			reclaimed_from(&line, writer, view, waiter);
 		has_from |= kind == SUMMARY_CGROUPS && line.used;

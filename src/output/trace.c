@@ -54,8 +54,7 @@ static void end_line(const struct output *output, char *start, char *end)
 
 static char *add_spaces(char *to, int count)
 {
-	if (count > LINE_MAX_BYTES)
-		count = LINE_MAX_BYTES;
+	count = MIN(count, LINE_MAX_BYTES);
 	return count > 0 ? (char *)memset(to, ' ', (size_t)count) + count : to;
 }
 

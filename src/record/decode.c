@@ -296,8 +296,7 @@ static size_t end_of_fields(const struct format *format, const struct tep_format
 		/* The format declares 8 frames; a record contains all frames of the stack. */
 		if (format->event == DECODE_STACK && !strcmp(field->name, "caller"))
 			size = 0;
-		if ((size_t)field->offset + size > end)
-			end = (size_t)field->offset + size;
+		end = MAX(end, (size_t)field->offset + size);
 	}
 	return end;
 }

@@ -82,8 +82,7 @@ uint32_t stacks_add(struct stacks *stacks, const uint64_t *frames, size_t count)
 	struct hash_link *link;
 	struct stack *stack;
 
-	if (count > STACK_DEPTH_MAX)
-		count = STACK_DEPTH_MAX;
+	count = MIN(count, STACK_DEPTH_MAX);
 	if (!count)
 		return 0;
 	key = hash_of_frames(frames, count);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/param.h>
 
 #include "allocfilt/base/log.h"
 #include "allocfilt/journal/journal.h"
@@ -891,8 +890,7 @@ struct resolver *pipeline_resolver(struct pipeline *pipeline)
 
 void pipeline_count_unread(struct pipeline *pipeline, unsigned int cpus)
 {
-	if (cpus > pipeline->unread_cpus)
-		pipeline->unread_cpus = cpus;
+	pipeline->unread_cpus = MAX(pipeline->unread_cpus, cpus);
 }
 
 void pipeline_switch_events(struct pipeline *pipeline, const bool *off)

@@ -281,8 +281,7 @@ static int end_silent(struct stalls *stalls, struct log_task *task)
 	uint64_t last = task->nr_chunks ? task->last : 0;
 	int ret = end_log(stalls, task);
 
-	if (last > task->dropped_at)
-		task->dropped_at = last;
+	task->dropped_at = MAX(task->dropped_at, last);
 	task_log_remove(&stalls->log, task);
 	return ret;
 }
@@ -992,8 +991,7 @@ void stalls_lost(struct stalls *stalls, int cpu, uint64_t from, uint64_t until)
 				gap->until = until;
 			runs_lost(&stalls->walk.runs, place);
 		}
-		if (gap->until > stalls->lost_last)
-			stalls->lost_last = gap->until;
+		stalls->lost_last = MAX(stalls->lost_last, gap->until);
 	}
 	stalls->losses++;
 }

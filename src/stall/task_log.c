@@ -223,12 +223,10 @@ void task_log_drop_oldest(struct task_log *log, struct log_task *task)
 				forget_entry(task, end);
 			end->slow = false;
 			/* It is around entries that stay. */
-			if (end->ts > task->dropped_at)
-				task->dropped_at = end->ts;
+			task->dropped_at = MAX(task->dropped_at, end->ts);
 		}
 	} while (log_cursor_back(&cursor));
-	if (chunk->last->ts > task->dropped_at)
-		task->dropped_at = chunk->last->ts;
+	task->dropped_at = MAX(task->dropped_at, chunk->last->ts);
 	release_chunk(log, task, chunk);
 }
 
@@ -250,16 +248,14 @@ void task_log_drop_past(struct task_log *log, struct log_task *task, uint64_t un
 	while ((chunk = TAILQ_FIRST(&task->chunks)) && chunk->last->ts <= until &&
 	       !(task->nr_open && log_chunk_has(chunk, task->open[0])))
 		task_log_drop_oldest(log, task);
-	if (until > task->dropped_at)
-		task->dropped_at = until;
+	task->dropped_at = MAX(task->dropped_at, until);
 }
 
 void task_log_remove(struct task_log *log, struct log_task *task)
 {
 	task->nr_open = 0;
 	task_log_truncate(log, task);
-	if (task->dropped_at > log->dropped_at)
-		log->dropped_at = task->dropped_at;
+	log->dropped_at = MAX(log->dropped_at, task->dropped_at);
 	if (log->recent == task)
 		log->recent = NULL;
 	hash_remove(&log->hash, &task->hash);

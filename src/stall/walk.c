@@ -42,8 +42,7 @@ static void spend(struct walk *walk, uint64_t from, enum phase_state state,
 	const struct work *work = &walk->levels[walk->nr_levels - 1].work;
 	uint64_t ns;
 
-	if (from < walk->start)
-		from = walk->start;
+	from = MAX(from, walk->start);
 	if (from >= walk->at)
 		return;
 	ns = walk->at - from;

@@ -75,8 +75,7 @@ bool stall_next_off_cpu(const struct stall *stall, struct stall_off_cpu *off_cpu
 			 times->woken > off_cpu->left ? times->woken :
 			 times->woken		      ? off_cpu->left :
 							off_cpu->came;
-	if (off_cpu->woken > off_cpu->came)
-		off_cpu->woken = off_cpu->came;
+	off_cpu->woken = MIN(off_cpu->woken, off_cpu->came);
 	off_cpu->nr_runners = 0;
 	slices_add_runners(stall->runs, times, off_cpu->woken, off_cpu->came, off_cpu->runners,
 			   &off_cpu->nr_runners);

@@ -51,8 +51,7 @@ void latency_add(struct latency *latency, uint64_t ns)
 {
 	latency->count++;
 	add_ns(&latency->total, ns);
-	if (ns > latency->max)
-		latency->max = ns;
+	latency->max = MAX(latency->max, ns);
 	latency->buckets[latency_bucket(ns)]++;
 }
 
@@ -60,8 +59,7 @@ void latency_merge(struct latency *latency, const struct latency *more)
 {
 	latency->count += more->count;
 	add_ns(&latency->total, more->total);
-	if (more->max > latency->max)
-		latency->max = more->max;
+	latency->max = MAX(latency->max, more->max);
 	for (unsigned int i = 0; i < LATENCY_BUCKETS; i++)
 		latency->buckets[i] += more->buckets[i];
 }

@@ -121,8 +121,7 @@ static void count_run(struct ranking *table, struct shrinker_total *total, uint6
 	total->callback = callback;
 	if (!total->count++)
 		total->number = ranking_count(table) + ranking_evicted(table);
-	if (ns > total->max)
-		total->max = ns;
+	total->max = MAX(total->max, ns);
 	ranking_spend(table, total, ns);
 }
 

@@ -85,8 +85,7 @@ static void count_period(struct units *units, const char *name, const struct nam
 	uint64_t ns = named->stall->end - named->stall->start;
 
 	total->count++;
-	if (ns > total->max)
-		total->max = ns;
+	total->max = MAX(total->max, ns);
 	add_ns(&total->total, ns);
 	add_ns(&total->cause_totals[cause], ns);
 	remedies_stall(&total->remedies, named);

@@ -105,10 +105,8 @@ static int set_buffer_of(struct session *session, int i, struct failure *failure
 		return ret;
 	while (kb > has && resize_buffer(session, i, kb))
 		kb /= 2;
-	if (kb < has)
-		kb = has;
-	if (kb < session->buffer_kb)
-		session->buffer_kb = kb;
+	kb = MAX(kb, has);
+	session->buffer_kb = MIN(session->buffer_kb, kb);
 	return 0;
 }
 

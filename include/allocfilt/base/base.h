@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/param.h> /* MIN(), MAX() */
 #include <time.h>
 
 /* A cold function is kept out of line, so that its callers stay small. */
