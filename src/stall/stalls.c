@@ -573,13 +573,8 @@ static int keep_end(struct stalls *stalls, struct log_task *task, const struct r
 	if (!entry || !task->nr_open || task->open[task->nr_open - 1] != begin)
 		return ret;
 	task->nr_open--;
+	*log_pair(entry) = *log_pair(begin);
 	log_pair(entry)->partner = begin;
-	log_pair(entry)->start = begin->ts;
-	log_pair(entry)->callback = log_pair(begin)->callback;
-	log_pair(entry)->scanned = log_pair(begin)->scanned;
-	log_pair(entry)->freed = log_pair(begin)->freed;
-	log_pair(entry)->nid = log_pair(begin)->nid;
-	log_pair(entry)->priority = log_pair(begin)->priority;
 	log_pair(entry)->within = task->nr_open;
 	log_pair(begin)->partner = entry;
 	return 0;
