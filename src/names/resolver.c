@@ -10,7 +10,6 @@
 #include "allocfilt/base/base.h"
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
-#include "allocfilt/names/cgroups.h"
 #include "allocfilt/names/resolver.h"
 #include "allocfilt/names/shrinkers.h"
 #include "names/symbols.h"
@@ -57,8 +56,7 @@ struct resolver {
 	} waits[ARRAY_SIZE(waits)];
 	struct clock_mark marks[CLOCK_MARKS]; /* in the order of time */
 	size_t nr_marks;
-	bool local;	    /* resolver_time() */
-	const char *cgroup; /* --cgroup; NULL: all */
+	bool local; /* resolver_time() */
 	struct role_entry roles[1 << ROLES_BITS];
 };
 
@@ -119,7 +117,6 @@ int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
 		return failure_no_memory(failure);
 	resolver->source = source;
 	resolver->local = options->local;
-	resolver->cgroup = options->cgroup;
 	tzset(); /* else the first gmtime_r() allocates */
 	if (!make_tables(resolver, plan, options)) {
 		resolver_free(resolver);
@@ -181,6 +178,11 @@ struct stacks *resolver_stacks(const struct resolver *resolver)
 	return resolver->stacks;
 }
 
+struct cgroups *resolver_cgroups(struct resolver *resolver)
+{
+	return resolver->cgroups;
+}
+
 struct shrinker_names *resolver_superblocks(const struct resolver *resolver)
 {
 	return resolver->shrinkers;
@@ -205,7 +207,7 @@ void resolver_learn(struct resolver *resolver, enum event_id id, const struct re
 	} else if (id == EVENT_OOM_VICTIM) {
 		task_cache_see_victims(tasks, record->ts);
 	} else if (record->fields.memcg_id && !*task->cgroup) {
-		memcg = resolver_memcg(resolver, record->fields.memcg_id);
+		memcg = cgroups_path(resolver->cgroups, record->fields.memcg_id);
 		/* A limit may be that of a cgroup above the task's. */
 		if (!cgroups_is_inner(resolver->cgroups, memcg))
 			task_cache_suppose(tasks, record->tid, record->ts, "reclaim", memcg);
@@ -314,34 +316,6 @@ bool resolver_awaits_kill(const struct resolver *resolver, int tid)
 	awaits = !strcmp(text, "mem_cgroup_oom_synchronize");
 	free(text);
 	return awaits;
-}
-
-const char *resolver_memcg(struct resolver *resolver, uint64_t memcg_id)
-{
-	return cgroups_path(resolver->cgroups, memcg_id);
-}
-
-const char *resolver_limit(struct resolver *resolver, const char *cgroup,
-			   char limit[TASK_CGROUP_MAX])
-{
-	return cgroups_limit(resolver->cgroups, cgroup, limit);
-}
-
-void resolver_read_pressure(struct resolver *resolver, bool begins)
-{
-	cgroups_walk(resolver->cgroups, begins ? CGROUPS_BEGIN : CGROUPS_NOW, NULL);
-	if (begins && resolver->cgroup)
-		cgroups_check(resolver->cgroups, resolver->cgroup);
-}
-
-bool resolver_pressure(const struct resolver *resolver, const char *cgroup, uint64_t *ret_ns)
-{
-	return cgroups_pressure(resolver->cgroups, cgroup, ret_ns);
-}
-
-const char *resolver_most_memory(const struct resolver *resolver, uint64_t *ret_bytes)
-{
-	return cgroups_most_memory(resolver->cgroups, ret_bytes);
 }
 
 size_t resolver_event(struct resolver *resolver, const struct record *record, const char *field,

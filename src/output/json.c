@@ -618,7 +618,7 @@ void json_summary(struct writer *writer, const struct summary_view *view)
 {
 	struct summary *summary = view->summary;
 	uint64_t bytes;
-	const char *most = resolver_most_memory(view->resolver, &bytes);
+	const char *most = cgroups_most_memory(resolver_cgroups(view->resolver), &bytes);
 	struct json json;
 
 	json_begin_line(&json, writer, "summary");

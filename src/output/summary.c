@@ -584,7 +584,7 @@ bool view_pressure(const struct summary_view *view, enum summary_table kind, siz
 
 	return waiter && kind == SUMMARY_CGROUPS && !view->is_part &&
 	       strcmp(waiter->ranked.name, "/") != 0 &&
-	       resolver_pressure(view->resolver, waiter->ranked.name, ret_ns);
+	       cgroups_pressure(resolver_cgroups(view->resolver), waiter->ranked.name, ret_ns);
 }
 
 /* The causes whose stalls took most of its time, @most of them. */
@@ -809,7 +809,7 @@ static void put_remedies(struct writer *writer, const struct summary_view *view)
 	const struct remedy *remedy;
 	struct line line;
 	uint64_t ns, bytes;
-	const char *most = resolver_most_memory(view->resolver, &bytes);
+	const char *most = cgroups_most_memory(resolver_cgroups(view->resolver), &bytes);
 
 	for (int i = 0; (remedy = remedies_at(remedies, i, &ns)); i++) {
 		line_clear(&line);

@@ -207,7 +207,8 @@ static void read_pressure_after(struct live *live)
 	memory_pressure_read(live->pressure, &live->tracing.source.pressure_after);
 	memory_oom_kills(-1, &live->tracing.source.pressure_after.oom_kills);
 	if (live->tracing.pipeline)
-		resolver_read_pressure(pipeline_resolver(live->tracing.pipeline), false);
+		cgroups_walk(resolver_cgroups(pipeline_resolver(live->tracing.pipeline)),
+			     CGROUPS_NOW, NULL);
 }
 
 /* ---- signals and descriptors ---- */
@@ -381,6 +382,7 @@ static int read_slow_files(struct live *live)
 static int turn_on(struct live *live)
 {
 	static const bool none_off[PLAN_EVENTS_MAX];
+	struct cgroups *cgroups;
 	int ret;
 
 	live->tracing.source.started = clock_ns(CLOCK_REALTIME);
@@ -402,10 +404,14 @@ static int turn_on(struct live *live)
 		return 0;
 	memory_pressure_read(live->pressure, &live->tracing.source.pressure_before);
 	memory_oom_kills(-1, &live->tracing.source.pressure_before.oom_kills);
-	if (live->recorder)
+	if (live->recorder) {
 		recorder_begin_pressure(live->recorder);
-	else
-		resolver_read_pressure(pipeline_resolver(live->tracing.pipeline), true);
+		return 0;
+	}
+	cgroups = resolver_cgroups(pipeline_resolver(live->tracing.pipeline));
+	cgroups_walk(cgroups, CGROUPS_BEGIN, NULL);
+	if (live->tracing.run->options->cgroup)
+		cgroups_check(cgroups, live->tracing.run->options->cgroup);
 	return 0;
 }
 

@@ -132,7 +132,8 @@ static void name_limit(struct named_stall *named, char limit[TASK_CGROUP_MAX])
 	if (reclaims && *named->memcg)
 		named->limit = named->memcg;
 	else if (reclaims || groups & 1u << PHASE_MEMORY_HIGH)
-		named->limit = resolver_limit(named->resolver, named->task_info->cgroup, limit);
+		named->limit = cgroups_limit(resolver_cgroups(named->resolver),
+					     named->task_info->cgroup, limit);
 }
 
 static int show_stall(void *context, const struct stall *stall)
@@ -155,7 +156,7 @@ static int show_stall(void *context, const struct stall *stall)
 	named.stall = stall;
 	named.task_info = resolver_task(resolver, stall->tid, stall->end);
 	named.name = resolver_task_name(resolver, stall->tid, stall->end);
-	named.memcg = resolver_memcg(resolver, stall->memcg_id);
+	named.memcg = cgroups_path(resolver_cgroups(resolver), stall->memcg_id);
 	named.asked_by = resolver_asked_by(resolver, stall->stack, asked_by);
 	named.resolver = resolver;
 	named.function = NULL;
@@ -189,7 +190,8 @@ static bool goes_on(const struct pipeline *pipeline, const struct named_stall *n
 				     *after = &source->pressure_after;
 	uint64_t psi = UINT64_MAX, ns = wait->end - wait->start;
 
-	if (!resolver_pressure(pipeline->resolver, named->task_info->cgroup, &psi) &&
+	if (!cgroups_pressure(resolver_cgroups(pipeline->resolver), named->task_info->cgroup,
+			      &psi) &&
 	    before->known && after->known)
 		psi = (after->some - before->some) * 1000;
 	/* PSI does not count a wait for a kill. */

@@ -138,7 +138,7 @@ static void look_up(struct resolver *resolver, uint64_t number, uint64_t before)
 	task = resolver_task(resolver, (int)number, 1);
 	PROMISED(strnlen(task->cgroup, TASK_CGROUP_MAX) < TASK_CGROUP_MAX &&
 		 strnlen(task->process, TASK_COMM_MAX) < TASK_COMM_MAX);
-	resolver_memcg(resolver, number);
+	cgroups_path(resolver_cgroups(resolver), number);
 	PROMISED(resolver_symbol(resolver, number, 's', text, sizeof(text)) == (int)strlen(text));
 	PROMISED(resolver_symbol(resolver, number + before % 4096, 'S', exact, 20) ==
 		 (int)strlen(exact));

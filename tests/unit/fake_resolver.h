@@ -41,13 +41,23 @@ int resolver_symbol(void *context, uint64_t address, char style, char *text, siz
 	return resolver->symbol(resolver->context, address, style, text, size);
 }
 
-bool resolver_pressure(const struct resolver *resolver, const char *cgroup, uint64_t *ret_ns)
+/* Its cgroups are the resolver itself. */
+struct cgroups *resolver_cgroups(struct resolver *resolver)
 {
+	return (struct cgroups *)resolver;
+}
+
+bool cgroups_pressure(const struct cgroups *cgroups, const char *cgroup, uint64_t *ret_ns)
+{
+	const struct resolver *resolver = (const struct resolver *)cgroups;
+
 	return resolver->pressure && resolver->pressure(resolver->context, cgroup, ret_ns);
 }
 
-const char *resolver_most_memory(const struct resolver *resolver, uint64_t *ret_bytes)
+const char *cgroups_most_memory(const struct cgroups *cgroups, uint64_t *ret_bytes)
 {
+	const struct resolver *resolver = (const struct resolver *)cgroups;
+
 	*ret_bytes = resolver->most_memory ? 400 << 20 : 0;
 	return resolver->most_memory;
 }

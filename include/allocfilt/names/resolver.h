@@ -8,6 +8,7 @@
 
 #include "allocfilt/base/text.h"
 #include "allocfilt/config/options.h"
+#include "allocfilt/names/cgroups.h"
 #include "allocfilt/names/tasks.h"
 #include "allocfilt/plan/plan.h"
 #include "allocfilt/record/record.h"
@@ -44,6 +45,9 @@ void resolver_read_symbols(struct resolver *resolver);
 
 /** resolver_stacks - the table of stacks; NULL without option stack */
 struct stacks *resolver_stacks(const struct resolver *resolver);
+
+/** resolver_cgroups - the cgroups, for their paths, limits, pressure and memory */
+struct cgroups *resolver_cgroups(struct resolver *resolver);
 
 /** resolver_superblocks - names of superblocks by number */
 struct shrinker_names *resolver_superblocks(const struct resolver *resolver);
@@ -110,22 +114,6 @@ const struct task_info *resolver_task(struct resolver *resolver, int tid, uint64
 
 /** resolver_awaits_kill - does a task now wait for an OOM kill of its cgroup (version 1, oom_kill_disable)? */
 bool resolver_awaits_kill(const struct resolver *resolver, int tid);
-
-/** resolver_memcg - path of a cgroup by the memcg_id of events, "" if unknown */
-const char *resolver_memcg(struct resolver *resolver, uint64_t memcg_id);
-
-/** resolver_limit - path of the cgroup whose limit it was, "" if unknown, see cgroups_limit() */
-const char *resolver_limit(struct resolver *resolver, const char *cgroup,
-			   char limit[TASK_CGROUP_MAX]);
-
-/** resolver_read_pressure - read the memory pressure of all cgroups, when the run begins and later */
-void resolver_read_pressure(struct resolver *resolver, bool begins);
-
-/** resolver_pressure - memory pressure of a cgroup over the run, see cgroups_pressure() */
-bool resolver_pressure(const struct resolver *resolver, const char *cgroup, uint64_t *ret_ns);
-
-/** resolver_most_memory - the cgroup with most memory at the end, see cgroups_most_memory() */
-const char *resolver_most_memory(const struct resolver *resolver, uint64_t *ret_bytes);
 
 /** resolver_event - print an event, "name: fields", or one field of it; see event_text() */
 size_t resolver_event(struct resolver *resolver, const struct record *record, const char *field,
