@@ -265,7 +265,7 @@ static bool is_inner_path(const char *path)
 static int load_text(const struct undo *undo, char *text, size_t length, char *buffer,
 		     struct settings *settings, int *pid, struct failure *failure)
 {
-	char *fields[UNDO_FIELDS], path[PATH_MAX], *save, *line, *dir;
+	char *fields[UNDO_FIELDS], path[PATH_MAX], file[2 * PATH_MAX], *save, *line, *dir;
 	int count, ret;
 
 	snprintf(path, sizeof(path), "%s/undo", undo->dir);
@@ -307,6 +307,15 @@ static int load_text(const struct undo *undo, char *text, size_t length, char *b
 			return refuse_undo_file(failure, path, "is damaged");
 		}
 		settings->setting[settings->count - 1].verified = !strcmp(fields[2], "1");
+		snprintf(file, sizeof(file), "%s/%s", tracefs_instance_get_trace_dir(settings->top),
+			 fields[3]);
+		if (access(file, F_OK) || kernel_on_tracefs(file))
+			continue;
+		settings_free(settings);
+		return failure_set(
+			failure, EXIT_STATUS_RUN_TIME, EXDEV,
+			"%s is not acted on: something is mounted over %s; umount(8) that", path,
+			file);
 	}
 	return 0;
 }
