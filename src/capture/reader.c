@@ -318,6 +318,7 @@ static int open_cpus(struct capture *capture, struct failure *failure)
 	for (int i = 0; i < count; i++) {
 		int ret = open_cpu(capture, i, &limits);
 
+		capture->source.bytes += (uint64_t)capture->cpus[i].data.size;
 		opened += !ret;
 		if (ret)
 			error = -ret;

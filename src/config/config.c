@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "allocfilt/base/memory.h"
 #include "config/combinations.h"
@@ -13,6 +14,7 @@
 
 #define LINE_SIZE     4096
 #define REPLAY_MEMORY (64u << 20) /* bytes, at least */
+#define BYTES_KEPT    10 /* for one of a ring buffer: a pair is short there, and has times here */
 
 static int parse_line(struct options *options, char *line, struct failure *failure)
 {
@@ -128,15 +130,13 @@ uint64_t config_report(const struct options *options, bool capture)
 	return capture || options_on_command_line(options, "threshold") ? 0 : options->report;
 }
 
-size_t config_limit_memory(const struct options *options, bool capture)
+size_t config_limit_memory(const struct options *options, uint64_t data)
 {
-	uint64_t share = memory_available() / 2;
+	uint64_t most = MIN(memory_available() / 2, SIZE_MAX / 8);
 
-	if (!capture || options_is_set(options, "limit-memory"))
+	if (!data || options_is_set(options, "limit-memory"))
 		return options->limit_memory;
-	if (share < REPLAY_MEMORY)
-		return REPLAY_MEMORY;
-	return share < SIZE_MAX / 8 ? share : SIZE_MAX / 8;
+	return MAX(REPLAY_MEMORY, MIN(data, most / BYTES_KEPT) * BYTES_KEPT);
 }
 
 int config_check_report(const struct options *options, bool capture, uint64_t threshold,

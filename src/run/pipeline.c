@@ -801,7 +801,7 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer,
 {
 	const struct output_form journal = { .ops = &journal_form };
 	const struct options *options = pipeline->options;
-	size_t memory = config_limit_memory(options, !pipeline->source->proc);
+	size_t memory = config_limit_memory(options, pipeline->source->bytes);
 	size_t limit = options->limit_memory;
 	const struct output_setup output = {
 		.options = options,

@@ -190,6 +190,7 @@ static size_t bytes_for(int cpus)
 	begin_path("fixtures/7.3", &request, -1);
 	path.source.cpus = made_cpus(cpus);
 	path.source.proc = "fixtures/7.3"; /* that of a user without rights has no addresses */
+	path.source.bytes = 0;
 	start_counting();
 	make_pipeline(&options);
 	counting = false;

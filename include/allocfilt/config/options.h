@@ -205,11 +205,12 @@ uint64_t config_report(const struct options *options, bool capture);
 
 /**
  * config_limit_memory - bytes in which records may wait
- * @capture: the source is no running kernel
+ * @data: of struct data_source: bytes of a capture; 0: a running kernel
  *
- * A replay has half of the memory that is available, 64 MiB at least, unless the file has a limit.
+ * A replay has room for all of its data, if half of the memory that is available has, unless the file has a
+ * limit.
  */
-size_t config_limit_memory(const struct options *options, bool capture);
+size_t config_limit_memory(const struct options *options, uint64_t data);
 
 /**
  * config_check_report - is config_report() 0, or at least the threshold?

@@ -37,6 +37,7 @@ struct data_source {
 	uint64_t started; /* ns since the epoch: start of tracing; 0: not known */
 	struct page_layout layout;
 	struct cpu_list cpus;
+	uint64_t bytes; /* of the pages of a capture; 0: a running kernel */
 	bool local_clock; /* false: another clock, so a window's edges follow from the time of its record */
 	const char *cgroups;   /* see cgroups_new() */
 	pid_t own;	       /* the process that traced, which is not shown; 0: not known */
