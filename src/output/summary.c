@@ -525,11 +525,8 @@ static void put_why(struct writer *writer, const struct summary_view *view, enum
 	const struct phases *phases = &summary_stalls(view->summary, side)->phases;
 	int columns = TITLE_COLUMNS;
 
-	PHASES_FOREACH(group, phases) {
-		int used = (int)strlen(phase_group_names[group].title);
-
-		columns = used > columns ? used : columns;
-	}
+	PHASES_FOREACH(group, phases)
+		columns = MAX(columns, (int)strlen(phase_group_names[group].title));
 	if (!phases_total(phases))
 		return;
 	line_write(writer, "\n%-*s%9s%5s", columns + 2, title, "ms", "%");
