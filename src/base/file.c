@@ -167,6 +167,16 @@ int file_read_at(int fd, void *to, size_t size, off_t at, size_t *ret_length)
 	return part < 0 && length < size ? -errno : 0;
 }
 
+size_t file_read_start(int fd, char *text, size_t size)
+{
+	size_t length;
+
+	file_read_at(fd, text, size - 1, 0, &length);
+	file_close(fd);
+	text[length] = '\0';
+	return length;
+}
+
 int file_write_all(int fd, const char *text, size_t length)
 {
 	while (length) {

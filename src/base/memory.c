@@ -33,17 +33,11 @@ uint64_t memory_available(void)
 /* No stdio: fopen(3) allocates. */
 uint64_t memory_own(uint64_t *ret_resident)
 {
-	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	char text[128]; /* seven numbers of pages: proc(5) */
 	uint64_t size = 0, page = (uint64_t)sysconf(_SC_PAGESIZE);
-	ssize_t length;
 
 	*ret_resident = 0;
-	if (fd < 0)
-		return 0;
-	length = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[length > 0 ? length : 0] = '\0';
+	file_read_start(open("/proc/self/statm", O_RDONLY | O_CLOEXEC), text, sizeof(text));
 	sscanf(text, "%" SCNu64 " %" SCNu64, &size, ret_resident);
 	*ret_resident *= page;
 	return size * page;
@@ -104,14 +98,8 @@ bool memory_oom_kills(int proc, uint64_t *count)
 {
 	static char text[16384];
 	int fd = openat(proc, proc < 0 ? "/proc/vmstat" : "vmstat", O_RDONLY | O_CLOEXEC);
-	size_t used = 0;
-	ssize_t length = 0;
 
-	/* A read gives a page at most. */
-	while (fd >= 0 && (length = read(fd, text + used, sizeof(text) - 1 - used)) > 0)
-		used += (size_t)length;
-	file_close(fd);
-	text[used] = '\0';
+	file_read_start(fd, text, sizeof(text));
 	return parse_oom_kills(text, count);
 }
 

@@ -282,13 +282,10 @@ static int open_file(const struct cgroups *cgroups, const char *dir, const char 
 /* Charges that found it at memory.max or memory.high. Without the memory controller it has no limit. */
 static uint64_t read_hits(const struct cgroups *cgroups, const char *dir)
 {
-	int fd = open_file(cgroups, dir, "memory.events.local");
 	char text[512];
-	ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 	const char *high, *max;
 
-	file_close(fd);
-	text[length > 0 ? length : 0] = '\0';
+	file_read_start(open_file(cgroups, dir, "memory.events.local"), text, sizeof(text));
 	high = strstr(text, "high ");
 	max = strstr(text, "max ");
 	return high && max ? strtoull(high + 5, NULL, 10) + strtoull(max + 4, NULL, 10) : 0;

@@ -67,16 +67,11 @@ static bool read_file(const struct task_cache *cache, int tid, const char *name,
 		      size_t size)
 {
 	char path[64];
-	ssize_t length;
-	int fd;
+	size_t length;
 
 	snprintf(path, sizeof(path), "%d/%s", tid, name);
-	fd = openat(cache->proc, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	length = read(fd, text, size - 1);
-	close(fd);
-	if (length <= 0)
+	length = file_read_start(openat(cache->proc, path, O_RDONLY | O_CLOEXEC), text, size);
+	if (!length)
 		return false;
 	if (text[length - 1] == '\n')
 		length--;

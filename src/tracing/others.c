@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "allocfilt/base/base.h"
+#include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
 #include "allocfilt/base/text.h"
 #include "allocfilt/base/trace_dir.h"
@@ -140,16 +140,8 @@ static bool has_snapshot(const struct settings *settings)
 	int fd = tracefs_instance_file_open(settings->top, "snapshot",
 					    O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char head[256];
-	ssize_t length;
 
-	if (fd < 0)
-		return false;
-	length = read(fd, head, sizeof(head) - 1);
-	close(fd);
-	if (length <= 0)
-		return false;
-	head[length] = '\0';
-	return !strstr(head, "Snapshot is freed");
+	return file_read_start(fd, head, sizeof(head)) && !strstr(head, "Snapshot is freed");
 }
 
 /* set_event was empty but for events with histograms when it was checked: see SETTING_EVENTS. */

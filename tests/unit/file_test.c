@@ -45,6 +45,30 @@ UNIT_TEST(test_read_and_write)
 	close(full);
 }
 
+/* The descriptor is closed, and there is a NUL also where nothing can be read. */
+UNIT_TEST(test_read_start)
+{
+	static const struct {
+		const char *text, *start;
+	} rows[] = { { "", "" },
+		     { "abc", "abc" },
+		     { "abcdefg", "abcdefg" },
+		     { "abcdefgh", "abcdefg" } };
+	char start[8] = "before";
+
+	assert_int_equal(file_read_start(-1, start, sizeof(start)), 0);
+	assert_string_equal(start, "");
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		int fd;
+
+		put_text("name", rows[i].text);
+		fd = openat(dir, "name", O_RDONLY);
+		assert_int_equal(file_read_start(fd, start, sizeof(start)), strlen(rows[i].start));
+		assert_string_equal(start, rows[i].start);
+		assert_int_equal(fcntl(fd, F_GETFD), -1);
+	}
+}
+
 static void check_open(const char *name, int64_t most, int expected)
 {
 	int fd = file_open(test_directory, name, most);

@@ -63,6 +63,14 @@ int file_read_fd(int fd, char **ret_text, size_t *ret_length);
  */
 int file_read_at(int fd, void *to, size_t size, off_t at, size_t *ret_length);
 
+/**
+ * file_read_start - read a text, or the start of a long one, with a NUL after it; allocates nothing
+ * @fd: is closed; negative: the file could not be opened
+ *
+ * Returns the length without the NUL; 0 where nothing can be read.
+ */
+size_t file_read_start(int fd, char *text, size_t size);
+
 /** file_write_all - write() until all is written, also after EINTR */
 int file_write_all(int fd, const char *text, size_t length);
 
