@@ -229,7 +229,7 @@ void cgroups_check(const struct cgroups *cgroups, const char *glob)
 	struct hash_link *link;
 	const char *nearest = NULL;
 
-	/* Those of version 1 are elsewhere. */
+	/* Cgroups of version 1 are elsewhere. */
 	if (cgroups->before == UNKNOWN || faccessat(cgroups->mount, "memory.stat", F_OK, 0))
 		return;
 	TAILQ_FOREACH(link, &cgroups->hash.used, use) {

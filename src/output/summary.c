@@ -902,6 +902,26 @@ static void put_kills(struct writer *writer, const struct summary_view *view)
 		line_write(writer, "  %" PRIu64 " more", more);
 }
 
+static void add_not_ended(struct line *line, const struct writer *writer,
+			  const struct summary_view *view, const struct waits *waits)
+{
+	const struct task_total *task;
+
+	line_add(line, "; %" PRIu64 " more had not ended, ", waits->in_progress);
+	line_add_duration(line, 0, waits->in_progress_ns);
+	line_add(line, " so far");
+	for (size_t i = 0;
+	     i < CAUSES_SHOWN && (task = summary_at(view->summary, SUMMARY_NOT_ENDED, i)); i++) {
+		line_add(line, i ? "; " : ": ");
+		line_add_name(line, writer, task->ranked.name);
+		line_add(line, "-%d", task->last.tid);
+		line_add(line, *task->last.cgroup ? " in " : "");
+		line_add_name(line, writer, cgroup_label(view, task->last.cgroup));
+		line_add(line, " (%s) since ", catalog_role_title(task->role));
+		add_time(line, view, task->since);
+	}
+}
+
 /* The time that a shortage of memory cost: the kernel's own account of it, and the memory waits. */
 static void put_pressure(struct writer *writer, const struct summary_view *view)
 {
@@ -909,7 +929,6 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 	const struct memory_pressure *after = &view->pressure_after;
 	const struct waits *waits = &summary_stalls(view->summary, STALLS_WAITING)->waits;
 	struct wait_sum all = waits_all(waits);
-	const struct task_total *task;
 	uint64_t some = (after->some - before->some) * 1000, time = view->ts - view->since, kills;
 	bool known = before->known && after->known && after->some >= before->some && !view->is_part;
 	struct line line;
@@ -949,21 +968,8 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 				 ", so these stalls are no shortage of memory" :
 				 "");
 	}
-	if (waits->in_progress) {
-		line_add(&line, "; %" PRIu64 " more had not ended, ", waits->in_progress);
-		line_add_duration(&line, 0, waits->in_progress_ns);
-		line_add(&line, " so far");
-	}
-	for (size_t i = 0;
-	     i < CAUSES_SHOWN && (task = summary_at(view->summary, SUMMARY_NOT_ENDED, i)); i++) {
-		line_add(&line, i ? "; " : ": ");
-		line_add_name(&line, writer, task->ranked.name);
-		line_add(&line, "-%d", task->last.tid);
-		line_add(&line, *task->last.cgroup ? " in " : "");
-		line_add_name(&line, writer, cgroup_label(view, task->last.cgroup));
-		line_add(&line, " (%s) since ", catalog_role_title(task->role));
-		add_time(&line, view, task->since);
-	}
+	if (waits->in_progress)
+		add_not_ended(&line, writer, view, waits);
 	line_put(&line, writer);
 }
 

@@ -201,7 +201,7 @@ static struct log_entry *outermost_slow(struct log_task *task)
 	return oldest;
 }
 
-/* Those that ended after @until stay. */
+/* Stalls that ended after @until stay. */
 static int end_stalls(struct stalls *stalls, struct log_task *task, uint64_t until)
 {
 	struct log_entry *entry = outermost_slow(task), *next;

@@ -109,7 +109,7 @@ static void fold_tasks(struct chains *chains)
 	move_steps(chains, folded, &chains->root);
 }
 
-/* What the task did is a step below all others. */
+/* A state of the task is a step below all others. */
 static void add_chain_states(struct chains *chains, struct chain_step *above,
 			     const uint64_t ns[PHASE_STATES])
 {

@@ -24,7 +24,10 @@ struct task_info {
 	char process[TASK_COMM_MAX]; /* name of the process, any bytes; "" if unknown */
 	char cgroup[TASK_CGROUP_MAX]; /* path below the mount of cgroup2, or of the memory
 					 * controller of v1; any bytes; "" if unknown */
-	/* Of a victim of the OOM killer: bytes of cgroup, the path of the one at its limit. 1: none; 0: unknown */
+	/*
+	 * A victim of the OOM killer: so many bytes of cgroup are the path of the one at its limit. 1: none;
+	 * 0: unknown
+	 */
 	uint16_t limit;
 };
 

@@ -64,8 +64,8 @@ void stalls_free(struct stalls *stalls);
  * @record: its fields need not be read; of a pair of events they are read here
  * @ret_pair: ns from begin to end, where the record ends a slab pair; else UINT64_MAX
  *
- * Every slab pair is told, whatever its time, but where records of its CPUs were lost meanwhile. A stack is that of the event, or of the switch, which its
- * task wrote last. Return 0, or what the callback returned.
+ * Every slab pair is told, whatever its time, but where records of its CPUs were lost meanwhile. A stack is
+ * that of the event, or of the switch, which its task wrote last. Return 0, or what the callback returned.
  */
 int stalls_window(struct stalls *stalls, const struct record *record);
 int stalls_event(struct stalls *stalls, struct record *record, uint64_t *ret_pair);
