@@ -47,7 +47,7 @@ sub off_cpu
 	} @{ $stall->{off_cpu} // [] };
 }
 
-# What a shrinker did: mm_shrink_slab_end has the objects that it freed, and what is left to scan.
+# The objects of a shrinker: mm_shrink_slab_end has those that it freed, and how many are left to scan.
 sub freed_of
 {
 	my ($shrinker) = @_;

@@ -140,7 +140,7 @@ sub take_function {
 	}
 }
 
-# What a shrinker scanned and freed: the end has what is left to scan. -EINVAL and the like are no objects.
+# The objects that a shrinker scanned and freed: the end has how many are left to scan. -EINVAL and the like are no objects.
 sub objects {
 	my ($begin, $end) = @_;
 	my ($to_scan) = $begin =~ / total_scan (\d+)/ or return [0, 0];

@@ -138,7 +138,7 @@ sub level_of {
 	return map { (row($level, @$_[0, 1], $whole), @{ $_->[2] // [] }) } @shown;
 }
 
-# What the task did in a part, or in one shrinker of it, and where it slept.
+# The states of the task in a part, or in one shrinker of it, and where it slept.
 sub state_rows {
 	my ($stall, $level, $group, $part, $shrinker) = @_;
 	my $whole = $stall->{duration_ns};

@@ -354,7 +354,7 @@ UNIT_TEST(test_drop_of_slow_windows)
 	assert_in_range(run.count, 100, 1999);
 	assert_int_equal(run.incomplete, 0);
 	assert_int_equal(run.count + stalls_limited(run.stalls), 2000);
-	/* Those inside a stall are a part of it. */
+	/* Windows inside a stall are a part of it. */
 	for (int i = 0; i < 2000; i++)
 		playf("node %d-%d@1", 601000 + 200 * i, 601100 + 200 * i);
 	run.count = 0;

@@ -654,7 +654,7 @@ UNIT_TEST_WITH(test_waits_that_had_not_ended, set_up_with_waits, tear_down)
 	lacks(true, "not_ended");
 }
 
-/* What says that memory was short, although no task waited. */
+/* Kills and PSI tell that memory was short, although no task waited. */
 UNIT_TEST_WITH(test_shortage, set_up_with_waits, tear_down)
 {
 	static const char none[] =
