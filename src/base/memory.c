@@ -59,20 +59,6 @@ bool memory_lock(void)
 	return true;
 }
 
-int memory_pressure_open(void)
-{
-	return open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC);
-}
-
-void memory_pressure_read(int fd, struct memory_pressure *pressure)
-{
-	char text[512];
-	ssize_t length = fd < 0 ? 0 : pread(fd, text, sizeof(text) - 1, 0);
-
-	text[length > 0 ? length : 0] = '\0';
-	memory_pressure_parse(text, pressure);
-}
-
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=0" */
 static bool parse_kind(const char *text, const char *kind, unsigned int *avg10, uint64_t *total)
 {
@@ -101,6 +87,15 @@ bool memory_oom_kills(int proc, uint64_t *count)
 
 	file_read_start(fd, text, sizeof(text));
 	return parse_oom_kills(text, count);
+}
+
+void memory_pressure_read(struct memory_pressure *pressure)
+{
+	char text[512];
+
+	file_read_start(open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC), text, sizeof(text));
+	memory_pressure_parse(text, pressure);
+	memory_oom_kills(-1, &pressure->oom_kills);
 }
 
 void memory_pressure_parse(const char *text, struct memory_pressure *pressure)

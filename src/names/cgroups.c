@@ -22,7 +22,8 @@
 #define HANDLE_KERNFS 0xfe  /* FILEID_KERNFS, include/linux/exportfs.h: from 5.5 on */
 #define SAVED_MAX     65536 /* cgroups in the file of a capture */
 #define UNKNOWN	      UINT64_MAX
-#define ANSWERS	      64 /* of cgroups_limit(), by hash */
+#define ANSWERS	      64  /* of cgroups_limit(), by hash */
+#define TEXT_MAX      512 /* of a cgroup's file */
 
 struct cgroup {
 	struct hash_link link; /* by inode number */
@@ -270,24 +271,25 @@ bool cgroups_is_inner(const struct cgroups *cgroups, const char *path)
 
 /* ---- limits ---- */
 
-/* @dir: of a cgroup below the mount, "./a"; a name that is cut is not that of a file */
-static int open_file(const struct cgroups *cgroups, const char *dir, const char *file)
+/* @dir: of a cgroup below the mount, "./a"; a name that is cut is not that of a file, which has "" */
+static const char *read_text(const struct cgroups *cgroups, const char *dir, const char *file,
+			     char text[TEXT_MAX])
 {
 	char name[CGROUP_PATH_MAX + sizeof("./memory.events.local")];
 
 	snprintf(name, sizeof(name), "%s/%s", dir, file);
-	return openat(cgroups->mount, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	file_read_start(openat(cgroups->mount, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), text,
+			TEXT_MAX);
+	return text;
 }
 
 /* Charges that found it at memory.max or memory.high. Without the memory controller it has no limit. */
 static uint64_t read_hits(const struct cgroups *cgroups, const char *dir)
 {
-	char text[512];
-	const char *high, *max;
+	char text[TEXT_MAX];
+	const char *high = strstr(read_text(cgroups, dir, "memory.events.local", text), "high ");
+	const char *max = strstr(text, "max ");
 
-	file_read_start(open_file(cgroups, dir, "memory.events.local"), text, sizeof(text));
-	high = strstr(text, "high ");
-	max = strstr(text, "max ");
 	return high && max ? strtoull(high + 5, NULL, 10) + strtoull(max + 4, NULL, 10) : 0;
 }
 
@@ -351,14 +353,12 @@ static void read_cgroup(struct cgroups *cgroups, uint64_t id, const char *dir, b
 {
 	struct hash_link *link = hash_find(&cgroups->hash, id);
 	struct memory_pressure now;
+	char text[TEXT_MAX];
 	struct cgroup *cgroup;
-	int fd;
 
 	if (!link && !begins && cgroups->before == UNKNOWN)
 		return;
-	fd = open_file(cgroups, dir, "memory.pressure");
-	memory_pressure_read(fd, &now);
-	file_close(fd);
+	memory_pressure_parse(read_text(cgroups, dir, "memory.pressure", text), &now);
 	cgroup = link ? container_of(link, struct cgroup, link) : add_cgroup(cgroups, id, dir + 1);
 	if (begins)
 		cgroup->hits = read_hits(cgroups, dir);
@@ -389,8 +389,8 @@ void cgroups_walk(struct cgroups *cgroups, enum cgroups_walk which, FILE *stream
 		const char *dir = entry->fts_path + strlen(root) - 1;
 		const char *path = dir[1] ? dir + 1 : "/";
 		struct stat status;
+		char text[TEXT_MAX];
 		uint64_t ns, bytes = 0;
-		char *text;
 		bool known;
 
 		if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR)
@@ -401,11 +401,9 @@ void cgroups_walk(struct cgroups *cgroups, enum cgroups_walk which, FILE *stream
 		if (count++ < cgroups->size && which != CGROUPS_NAMES)
 			read_cgroup(cgroups, status.st_ino, dir, which == CGROUPS_BEGIN);
 		/* The memory of a cgroup counts in those above it, too, which have more links. */
-		if (which == CGROUPS_NOW && status.st_nlink <= 2 &&
-		    !file_read(entry->fts_path, "memory.current", &text, NULL)) {
-			bytes = strtoull(text, NULL, 10);
+		if (which == CGROUPS_NOW && status.st_nlink <= 2) {
+			bytes = strtoull(read_text(cgroups, dir, "memory.current", text), NULL, 10);
 			count_memory(cgroups, path, bytes);
-			free(text);
 		}
 		if (!stream)
 			continue;

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
 #include "allocfilt/journal/journal.h"
 #include "allocfilt/output/metrics.h"
@@ -29,7 +28,6 @@
 
 struct live {
 	struct tracing tracing; /* its pipeline: NULL with -w */
-	int pressure;		/* memory_pressure_open() */
 	struct probe probe;
 	bool has_probe; /* probe is defined; session_has_probe() says whether it is installed */
 	struct recorder *recorder;    /* NULL without -w */
@@ -78,8 +76,7 @@ static int next_segment(struct live *live)
 	const struct memory_pressure before = source->pressure_before;
 	int ret;
 
-	memory_pressure_read(live->pressure, &source->pressure_after);
-	memory_oom_kills(-1, &source->pressure_after.oom_kills);
+	memory_pressure_read(&source->pressure_after);
 	ret = recorder_end_segment(live->recorder);
 	if (ret)
 		return ret;
@@ -204,8 +201,7 @@ static int on_tick(void *context, uint64_t now)
 /* The run lasts until now. A recorder reads the pressure of cgroups when it writes it. */
 static void read_pressure_after(struct live *live)
 {
-	memory_pressure_read(live->pressure, &live->tracing.source.pressure_after);
-	memory_oom_kills(-1, &live->tracing.source.pressure_after.oom_kills);
+	memory_pressure_read(&live->tracing.source.pressure_after);
 	if (live->tracing.pipeline)
 		cgroups_walk(resolver_cgroups(pipeline_resolver(live->tracing.pipeline)),
 			     CGROUPS_NOW, NULL);
@@ -300,7 +296,6 @@ static void live_free(struct live *live)
 {
 	free_plan(live);
 	tracing_free(&live->tracing);
-	file_close(live->pressure);
 	free(live);
 }
 
@@ -312,8 +307,6 @@ int live_new(struct live **ret_live, const struct run_context *run, struct failu
 	if (!live)
 		return failure_no_memory(failure);
 	live->tracing.run = run;
-	/* The file of PSI is opened now, as memory may be short later. */
-	live->pressure = memory_pressure_open();
 	live->tracing.failure = failure;
 	if (run->options->journal && access(journal_socket_path, F_OK))
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, errno,
@@ -402,8 +395,7 @@ static int turn_on(struct live *live)
 		  (loop_now() - live->tracing.run->started) / 1000);
 	if (live->has_traced)
 		return 0;
-	memory_pressure_read(live->pressure, &live->tracing.source.pressure_before);
-	memory_oom_kills(-1, &live->tracing.source.pressure_before.oom_kills);
+	memory_pressure_read(&live->tracing.source.pressure_before);
 	if (live->recorder) {
 		recorder_begin_pressure(live->recorder);
 		return 0;

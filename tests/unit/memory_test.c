@@ -39,22 +39,17 @@ UNIT_TEST(test_pressure)
 	}
 }
 
-/* Each reading is a new one, from the start of the file. */
 UNIT_TEST(test_pressure_of_this_machine)
 {
-	struct memory_pressure pressure = { .known = true };
-	int fd = memory_pressure_open();
+	bool has_psi = !access("/proc/pressure/memory", R_OK);
 
-	memory_pressure_read(-1, &pressure);
-	assert_false(pressure.known);
-	if (fd < 0)
-		skip();
 	for (int i = 0; i < 2; i++) {
-		memory_pressure_read(fd, &pressure);
-		assert_true(pressure.known);
+		struct memory_pressure pressure = { .known = !has_psi };
+
+		memory_pressure_read(&pressure);
+		assert_int_equal(pressure.known, has_psi);
 		assert_in_range(pressure.full, 0, pressure.some);
 	}
-	close(fd);
 }
 
 UNIT_TEST_MAIN(NULL, NULL)

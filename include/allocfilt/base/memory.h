@@ -37,11 +37,8 @@ struct memory_pressure {
 	uint64_t oom_kills; /* see memory_oom_kills() */
 };
 
-/** memory_pressure_open - a descriptor for memory_pressure_read(); -1 if the kernel has no PSI */
-int memory_pressure_open(void);
-
-/** memory_pressure_read - read the pressure; allocates nothing; without a descriptor it is not known */
-void memory_pressure_read(int fd, struct memory_pressure *pressure);
+/** memory_pressure_read - read the machine's as it is now; allocates nothing; not known if the kernel has no PSI */
+void memory_pressure_read(struct memory_pressure *pressure);
 
 /** memory_oom_kills - read the kernel's own count; @proc: of /proc, or -1; false, and unchanged, if it has none */
 bool memory_oom_kills(int proc, uint64_t *count);
