@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -42,7 +43,7 @@ struct cgroups {
 	uint64_t most;	 /* bytes; 0: not known */
 	char most_path[CGROUP_PATH_MAX];
 	struct limit_answer {
-		uint64_t key, until; /* ns, CLOCK_MONOTONIC */
+		uint64_t key, until; /* ns, the trace clock */
 		size_t length;
 	} answers[ANSWERS];
 	struct hash hash;
@@ -283,6 +284,15 @@ static const char *read_text(const struct cgroups *cgroups, const char *dir, con
 	return text;
 }
 
+/* Without one it says "max", and without the memory controller there is no file. */
+static bool has_limit(const struct cgroups *cgroups, const char *dir)
+{
+	char text[TEXT_MAX];
+
+	return isdigit(*read_text(cgroups, dir, "memory.max", text)) ||
+	       isdigit(*read_text(cgroups, dir, "memory.high", text));
+}
+
 /* Charges that found it at memory.max or memory.high. Without the memory controller it has no limit. */
 static uint64_t read_hits(const struct cgroups *cgroups, const char *dir)
 {
@@ -293,7 +303,10 @@ static uint64_t read_hits(const struct cgroups *cgroups, const char *dir)
 	return high && max ? strtoull(high + 5, NULL, 10) + strtoull(max + 4, NULL, 10) : 0;
 }
 
-/* Returns how often a cgroup was at its limits in the run; UNKNOWN, also for one that is gone. */
+/*
+ * Returns how often a cgroup was at its limits in the run; UNKNOWN for one that is gone. Where nobody knows
+ * how often it was before the run, it may have been at those that it has.
+ */
 static uint64_t hits_of(const struct cgroups *cgroups, const char *dir)
 {
 	uint64_t before, hits;
@@ -306,7 +319,7 @@ static uint64_t hits_of(const struct cgroups *cgroups, const char *dir)
 		link = hash_peek(&cgroups->hash, status.st_ino);
 		before = link ? container_of(link, struct cgroup, link)->hits : cgroups->before;
 		hits = read_hits(cgroups, dir);
-		return hits < before ? UNKNOWN : hits - before;
+		return hits < before ? has_limit(cgroups, dir) : hits - before;
 	}
 	TAILQ_FOREACH(link, &cgroups->hash.used, use)
 		if (!strcmp(container_of(link, struct cgroup, link)->path, dir + 1))
@@ -333,15 +346,15 @@ static size_t find_limit(const struct cgroups *cgroups, const char *path)
 }
 
 /* The files of a running kernel are read once a second, however many stalls there are. */
-const char *cgroups_limit(struct cgroups *cgroups, const char *path, char limit[CGROUP_PATH_MAX])
+const char *cgroups_limit(struct cgroups *cgroups, const char *path, uint64_t ts,
+			  char limit[CGROUP_PATH_MAX])
 {
 	uint64_t key = hash_text(path);
-	uint64_t now = cgroups->mount < 0 ? 0 : clock_ns(CLOCK_MONOTONIC);
+	uint64_t until = cgroups->mount < 0 ? UNKNOWN : ts + NS_PER_SECOND;
 	struct limit_answer *answer = &cgroups->answers[key % ANSWERS];
 
-	if (answer->key != key || now >= answer->until)
-		*answer = (struct limit_answer){ key, now ? now + NS_PER_SECOND : UNKNOWN,
-						 find_limit(cgroups, path) };
+	if (answer->key != key || ts >= answer->until)
+		*answer = (struct limit_answer){ key, until, find_limit(cgroups, path) };
 	snprintf(limit, CGROUP_PATH_MAX, "%.*s", (int)answer->length, path);
 	return limit;
 }
@@ -391,7 +404,6 @@ void cgroups_walk(struct cgroups *cgroups, enum cgroups_walk which, FILE *stream
 		struct stat status;
 		char text[TEXT_MAX];
 		uint64_t ns, bytes = 0;
-		bool known;
 
 		if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR)
 			whole = whole && entry->fts_errno == ENOENT;
@@ -408,10 +420,11 @@ void cgroups_walk(struct cgroups *cgroups, enum cgroups_walk which, FILE *stream
 		if (!stream)
 			continue;
 		fprintf(stream, "%" PRIu64 " ", (uint64_t)status.st_ino);
-		known = which == CGROUPS_NOW && cgroups_pressure(cgroups, path, &ns);
-		text_print_field(stream, path, known ? ' ' : '\n');
-		if (known)
-			fprintf(stream, "%" PRIu64 " %" PRIu64 " %" PRIi64 "\n", ns / NS_PER_US,
+		text_print_field(stream, path, which == CGROUPS_NOW ? ' ' : '\n');
+		if (which == CGROUPS_NOW)
+			fprintf(stream, "%" PRIi64 " %" PRIu64 " %" PRIi64 "\n",
+				cgroups_pressure(cgroups, path, &ns) ? (int64_t)(ns / NS_PER_US) :
+								       -1,
 				bytes, (int64_t)hits_of(cgroups, dir));
 	}
 	/* At the end of the tree fts_read() sets errno to 0. */

@@ -133,7 +133,7 @@ static void name_limit(struct named_stall *named, char limit[TASK_CGROUP_MAX])
 		named->limit = named->memcg;
 	else if (reclaims || groups & 1u << PHASE_MEMORY_HIGH)
 		named->limit = cgroups_limit(resolver_cgroups(named->resolver),
-					     named->task_info->cgroup, limit);
+					     named->task_info->cgroup, named->stall->end, limit);
 }
 
 static int show_stall(void *context, const struct stall *stall)
@@ -211,6 +211,7 @@ static void count_wait(void *context, const struct memory_wait *wait)
 		.order = -1,
 		.gfp_names = "",
 		.start = wait->start,
+		.end = wait->end,
 		.waited = true,
 		.phases.groups = 1u << catalog_roles[wait->role].group,
 	};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <sys/stat.h>
 
+#include "allocfilt/base/base.h"
 #include "allocfilt/names/cgroups.h"
 #include "allocfilt/names/tasks.h"
 #include "captured_stderr.h"
@@ -51,16 +52,52 @@ static struct cgroups *open_tree(size_t size)
 	return cgroups_new(test_directory, -1, size);
 }
 
-static void put_pressure(const char *cgroup, unsigned int us)
+/* Writes a file of a cgroup below the mount, which is made. */
+__attribute__((format(printf, 3, 4))) static void put_file(const char *cgroup, const char *file,
+							   const char *format, ...)
 {
 	char name[600], text[256];
+	va_list values;
 
-	snprintf(name, sizeof(name), "tree/%s/memory.pressure", cgroup);
-	snprintf(text, sizeof(text),
+	snprintf(name, sizeof(name), "tree/%s/%s", cgroup, file);
+	va_start(values, format);
+	vsnprintf(text, sizeof(text), format, values);
+	va_end(values);
+	put_text(name, text);
+}
+
+static void put_pressure(const char *cgroup, unsigned int us)
+{
+	put_file(cgroup, "memory.pressure",
 		 "some avg10=0.00 avg60=1.20 avg300=0.49 total=%u\n"
 		 "full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n",
 		 us);
-	put_text(name, text);
+}
+
+static void put_memory(const char *cgroup, const char *bytes)
+{
+	put_file(cgroup, "memory.current", "%s\n", bytes);
+}
+
+static void put_limits(const char *cgroup, const char *max, const char *high)
+{
+	put_file(cgroup, "memory.max", "%s\n", max);
+	put_file(cgroup, "memory.high", "%s\n", high);
+}
+
+static void put_hits(const char *cgroup, unsigned int high, unsigned int max)
+{
+	put_file(cgroup, "memory.events.local", "low 9\nhigh %u\nmax %u\noom 9\noom_kill 9\n", high,
+		 max);
+}
+
+/* The cgroups of a run that begins now. */
+static struct cgroups *begin(size_t size)
+{
+	struct cgroups *cgroups = open_tree(size);
+
+	cgroups_walk(cgroups, CGROUPS_BEGIN, NULL);
+	return cgroups;
 }
 
 static void expect_pressure(const struct cgroups *cgroups, const char *path, uint64_t us)
@@ -239,8 +276,7 @@ TEST(test_pressure_of_many)
 	int last = 0;
 
 	put_many(3 * SIZE, 100);
-	cgroups = open_tree(SIZE);
-	cgroups_walk(cgroups, CGROUPS_BEGIN, NULL);
+	cgroups = begin(SIZE);
 	put_many(3 * SIZE, 103);
 	cgroups_walk(cgroups, CGROUPS_NOW, NULL);
 	/* The root has a place. */
@@ -259,8 +295,7 @@ TEST(test_pressure_of_evicted)
 	char name[32];
 
 	put_pressure("old", 100);
-	cgroups = open_tree(SIZE);
-	cgroups_walk(cgroups, CGROUPS_BEGIN, NULL);
+	cgroups = begin(SIZE);
 	for (int id = 1; id <= SIZE; id++) {
 		snprintf(name, sizeof(name), "tree/c%d", id);
 		assert_int_equal(mkdir(test_path(name), 0700), 0);
@@ -292,14 +327,6 @@ TEST(test_saved_pressure)
 	cgroups_free(cgroups);
 }
 
-static void put_memory(const char *cgroup, const char *bytes)
-{
-	char name[600];
-
-	snprintf(name, sizeof(name), "tree/%s/memory.current", cgroup);
-	put_text(name, bytes);
-}
-
 static void expect_most(const struct cgroups *cgroups, const char *path, uint64_t bytes)
 {
 	uint64_t most;
@@ -320,15 +347,14 @@ TEST(test_most_memory)
 	put_pressure("slice/a", 1);
 	put_pressure("slice/b", 1);
 	put_pressure("none", 1);
-	put_memory("slice", "900\n");
-	put_memory("slice/a", "400\n");
-	put_memory("slice/b", "500\n");
-	cgroups = open_tree(CGROUPS_MAX);
-	cgroups_walk(cgroups, CGROUPS_BEGIN, NULL);
+	put_memory("slice", "900");
+	put_memory("slice/a", "400");
+	put_memory("slice/b", "500");
+	cgroups = begin(CGROUPS_MAX);
 	expect_most(cgroups, NULL, 0);
 	cgroups_walk(cgroups, CGROUPS_NOW, NULL);
 	expect_most(cgroups, "/slice/b", 500);
-	put_memory("slice/b", "300\n");
+	put_memory("slice/b", "300");
 	cgroups_walk(cgroups, CGROUPS_NOW, NULL);
 	expect_most(cgroups, "/slice/a", 400);
 	cgroups_free(cgroups);
@@ -363,8 +389,7 @@ TEST(test_check)
 
 	put_text("tree/memory.stat", "");
 	put_text("tree/web.slice/nginx.service/cgroup.procs", "");
-	cgroups = open_tree(CGROUPS_MAX);
-	cgroups_walk(cgroups, CGROUPS_BEGIN, NULL);
+	cgroups = begin(CGROUPS_MAX);
 	for (size_t i = 0; i < COUNT(cases); i++)
 		expect_said(cgroups, cases[i][0], cases[i][1]);
 	/* On version 1 they are elsewhere. */
@@ -372,26 +397,23 @@ TEST(test_check)
 	expect_said(cgroups, "mysql.service", "");
 	cgroups_free(cgroups);
 	put_text("tree/memory.stat", "");
-	cgroups = open_tree(1);
-	cgroups_walk(cgroups, CGROUPS_BEGIN, NULL);
+	cgroups = begin(1);
 	expect_said(cgroups, "mysql.service", "");
 	cgroups_free(cgroups);
 }
 
-static void put_hits(const char *cgroup, unsigned int high, unsigned int max)
+/* @ts: ns, of the stall */
+static void expect_limit_at(struct cgroups *cgroups, uint64_t ts, const char *path,
+			    const char *limit)
 {
-	char name[600], text[100];
+	char text[CGROUP_PATH_MAX];
 
-	snprintf(name, sizeof(name), "tree/%s/memory.events.local", cgroup);
-	snprintf(text, sizeof(text), "low 9\nhigh %u\nmax %u\noom 9\noom_kill 9\n", high, max);
-	put_text(name, text);
+	assert_string_equal(cgroups_limit(cgroups, path, ts, text), limit);
 }
 
 static void expect_limit(struct cgroups *cgroups, const char *path, const char *limit)
 {
-	char text[CGROUP_PATH_MAX];
-
-	assert_string_equal(cgroups_limit(cgroups, path, text), limit);
+	expect_limit_at(cgroups, 0, path, limit);
 }
 
 /* The one that was at a limit since the run began: the first, the second, one that is new; not two of them. */
@@ -425,8 +447,9 @@ TEST(test_limits)
 	expect_limit(cgroups, "", "");
 	/* within a second no file is read again */
 	put_hits("s", 8, 9);
-	expect_limit(cgroups, "/s/own", "/s/own");
+	expect_limit_at(cgroups, NS_PER_SECOND - 1, "/s/own", "/s/own");
 	expect_limit(cgroups, "/s/other", "");
+	expect_limit_at(cgroups, NS_PER_SECOND, "/s/own", "");
 	cgroups_free(cgroups);
 	put_text("cgroups",
 		 "1 / 9 0 0\n2 /s 9 400 0\n3 /s/own 9 500 3\n4 /s/own/c 9 0 0\n5 /old 9 5\n"
@@ -440,6 +463,55 @@ TEST(test_limits)
 		expect_limit(cgroups, "/old", "");
 		expect_limit(cgroups, "/none", "");
 	}
+	cgroups_free(cgroups);
+}
+
+/* The kernel has no PSI here. */
+static struct cgroups *save_and_open(struct cgroups *cgroups)
+{
+	FILE *stream = fopen(test_path("cgroups"), "w");
+
+	assert_non_null(stream);
+	cgroups_walk(cgroups, CGROUPS_NOW, stream);
+	fclose(stream);
+	cgroups_free(cgroups);
+	return open_saved();
+}
+
+/*
+ * Where there are more cgroups than places, nobody knows how often those without one were at a limit before
+ * the run: it is the only one that has a limit. One of which it is known that it was at none is not.
+ */
+TEST(test_limits_of_many)
+{
+	struct cgroups *cgroups;
+
+	put_hits("known", 3, 4);
+	put_limits("known", "8388608", "max");
+	cgroups = begin(2);
+	put_hits("own", 0, 5);
+	put_limits("own", "8388608", "max");
+	put_hits("high", 5, 0);
+	put_limits("high", "max", "0");
+	put_limits("high/a", "max", "max");
+	put_hits("high/a/b", 0, 9);
+	put_limits("high/a/b", "max", "max");
+	put_limits("two", "max", "8388608");
+	put_limits("two/in", "4194304", "8388608");
+	put_hits("none/in", 7, 7);
+	put_limits("none/in", "max", "max");
+	for (int saved = 0; saved < 2; saved++) {
+		expect_limit(cgroups, "/own", "/own");
+		expect_limit(cgroups, "/high/a/b", "/high");
+		expect_limit(cgroups, "/two/in", "");
+		expect_limit(cgroups, "/two", "/two");
+		expect_limit(cgroups, "/none/in", "");
+		expect_limit(cgroups, "/known", "");
+		expect_limit(cgroups, "/gone/c", "");
+		if (!saved)
+			cgroups = save_and_open(cgroups);
+	}
+	expect_no_pressure(cgroups, "/own");
 	cgroups_free(cgroups);
 }
 
@@ -483,14 +555,15 @@ TEST(test_print)
 		assert_non_null(stream);
 		put_pressure("a b", i < 2 ? 100 : 101);
 		if (i == 4) {
-			put_memory("a b", "18446744073709551615\n");
+			put_memory("a b", "18446744073709551615");
 			put_hits("a b", 1, 4);
 		}
 		cgroups_walk(cgroups, walks[i], stream);
 		cgroups_walk(none, walks[i], stream);
 		fclose(stream);
-		snprintf(expected, sizeof(expected), "%llu /\n%llu /a\\040b%s\n",
-			 (unsigned long long)root.st_ino, (unsigned long long)inner.st_ino,
+		snprintf(expected, sizeof(expected), "%llu /%s\n%llu /a\\040b%s\n",
+			 (unsigned long long)root.st_ino, walks[i] == CGROUPS_NOW ? " -1 0 0" : "",
+			 (unsigned long long)inner.st_ino,
 			 walks[i] != CGROUPS_NOW ? "" :
 			 i < 4			 ? " 1 0 0" :
 						   " 1 18446744073709551615 5");

@@ -55,9 +55,12 @@ bool cgroups_is_inner(const struct cgroups *cgroups, const char *path);
 /**
  * cgroups_limit - the only one of a task's cgroup and those above it that was at a limit in the run
  *
- * Allocates nothing. Returns @limit, with its path; "": not known.
+ * Of a cgroup of which nobody knows whether it was, it counts whether it has a limit. Allocates nothing; reads
+ * a task's cgroups at most once a second. @ts: ns, the trace clock: a stall's end. Returns @limit, with its
+ * path; "": not known.
  */
-const char *cgroups_limit(struct cgroups *cgroups, const char *path, char limit[CGROUP_PATH_MAX]);
+const char *cgroups_limit(struct cgroups *cgroups, const char *path, uint64_t ts,
+			  char limit[CGROUP_PATH_MAX]);
 
 /** cgroups_missed - lookups of cgroups that are gone and may have been evicted before */
 uint64_t cgroups_missed(const struct cgroups *cgroups);
@@ -73,8 +76,8 @@ enum cgroups_walk {
  * @stream: gets the lines of a capture's file cgroups; NULL: none are wanted
  *
  * A cgroup made since the start begins at 0. One that is gone keeps what was read last. In the file a path
- * has behind it, with CGROUPS_NOW: its pressure, in us, if it is known; then its memory, in bytes, or 0; then
- * how often it was at a limit, -1: not known.
+ * has behind it, with CGROUPS_NOW: its pressure, in us, -1: not known; then its memory, in bytes, or 0; then
+ * how often it was at a limit, where that is not known 1 or 0: it has a limit, or none; -1: it is gone.
  */
 void cgroups_walk(struct cgroups *cgroups, enum cgroups_walk which, FILE *stream);
 
