@@ -15,9 +15,7 @@
 struct kept_stall {
 	struct named_stall named; /* its stall is NULL before the first one */
 	struct stall stall;
-	struct stall_slice shrinkers[STALL_SLICES_MAX];
-	struct stall_slice sleeps[STALL_SLICES_MAX];
-	struct stall_slice runners[STALL_SLICES_MAX];
+	struct stall_slice slices[STALL_SLICES_MAX]; /* of all three kinds */
 	struct task_info task_info;
 	char name[TASK_COMM_MAX];
 	char function[STALL_FUNCTION_MAX];
@@ -41,7 +39,7 @@ static const struct {
 	[SUMMARY_VICTIMS] = { SUMMARY_VICTIMS_MAX, sizeof(struct task_total), TASK_COMM_MAX },
 	[SUMMARY_NOT_ENDED] = { SUMMARY_VICTIMS_MAX, sizeof(struct task_total), TASK_COMM_MAX },
 	[SUMMARY_LIMITS] = { SUMMARY_LIMITS_MAX, sizeof(struct ranked), TASK_CGROUP_MAX },
-	[SUMMARY_PURPOSES] = { SUMMARY_KERNEL_MAX, sizeof(struct summary_total), PURPOSE_MAX },
+	[SUMMARY_PURPOSES] = { SUMMARY_PURPOSES_MAX, sizeof(struct summary_total), PURPOSE_MAX },
 	[SUMMARY_SHRINKERS] = { SHRINKERS_MAX, sizeof(struct shrinker_total), 1 },
 	[SUMMARY_SUPERBLOCKS] = { SHRINKER_NAMES_MAX, sizeof(struct shrinker_total), 1 },
 };
@@ -142,24 +140,31 @@ void summary_shrinker(struct summary *summary, uint64_t callback, int superblock
 	count_run(superblocks, *of, callback, ns);
 }
 
-static void keep_slices(struct stall_slice kept[STALL_SLICES_MAX],
-			const struct stall_slice **slices, size_t count)
+/* Returns how many slices are kept then. What there is no room for has least time of its kind. */
+static size_t keep_slices(struct kept_stall *kept, size_t used, const struct stall_slice **slices,
+			  size_t *count)
 {
-	for (size_t i = 0; i < count; i++)
-		kept[i] = (*slices)[i];
-	*slices = kept;
+	if (*count > STALL_SLICES_MAX - used) {
+		*count = STALL_SLICES_MAX - used;
+		kept->stall.incomplete = LACKS_DROPPED;
+	}
+	for (size_t i = 0; i < *count; i++)
+		kept->slices[used + i] = (*slices)[i];
+	*slices = kept->slices + used;
+	return used + *count;
 }
 
 static void keep_stall(struct kept_stall *kept, const struct named_stall *named)
 {
 	char function[STALL_FUNCTION_MAX];
+	size_t used;
 
 	kept->stall = *named->stall;
 	kept->named = *named;
 	kept->named.stall = &kept->stall;
-	keep_slices(kept->shrinkers, &kept->stall.shrinkers, kept->stall.nr_shrinkers);
-	keep_slices(kept->sleeps, &kept->stall.sleeps, kept->stall.nr_sleeps);
-	keep_slices(kept->runners, &kept->stall.runners, kept->stall.nr_runners);
+	used = keep_slices(kept, 0, &kept->stall.shrinkers, &kept->stall.nr_shrinkers);
+	used = keep_slices(kept, used, &kept->stall.sleeps, &kept->stall.nr_sleeps);
+	keep_slices(kept, used, &kept->stall.runners, &kept->stall.nr_runners);
 	kept->task_info = *named->task_info;
 	kept->named.task_info = &kept->task_info;
 	snprintf(kept->name, sizeof(kept->name), "%s", named->name);

@@ -385,6 +385,49 @@ TEST(test_had_cpu)
 	assert_int_equal(summary_longest(summary)->stall->runners[1].ns, 30);
 }
 
+/* The kept stall has room for STALL_SLICES_MAX of all kinds: shrinkers first, most time first. */
+TEST(test_longest_with_many_slices)
+{
+	static struct stall_slice slices[3][STALL_SLICES_MAX];
+	struct task_info task_info = { .pid = 0 };
+	struct stall one = { .end = 5 * MS, .gfp_names = "", .compaction = "" };
+	struct named_stall named = {
+		.stall = &one,
+		.name = "t",
+		.task_info = &task_info,
+		.function = "f",
+		.memcg = "",
+		.limit = "",
+		.resolver = &(struct resolver){ .task_info = info_of },
+	};
+	const struct stall *kept;
+
+	for (int i = 0; i < STALL_SLICES_MAX; i++)
+		for (int kind = 0; kind < 3; kind++)
+			slices[kind][i].ns = 1000 * (kind + 1) - i;
+	one.shrinkers = slices[0];
+	one.nr_shrinkers = 100;
+	one.sleeps = slices[1];
+	one.nr_sleeps = 100;
+	one.runners = slices[2];
+	one.nr_runners = STALL_SLICES_MAX - 200;
+	summary_stall(summary, &named);
+	kept = summary_longest(summary)->stall;
+	assert_int_equal(kept->incomplete, LACKS_NOTHING);
+	assert_int_equal(kept->nr_runners, STALL_SLICES_MAX - 200);
+	assert_int_equal(kept->shrinkers[99].ns, 1000 - 99);
+	assert_int_equal(kept->sleeps[99].ns, 2000 - 99);
+	assert_int_equal(kept->runners[STALL_SLICES_MAX - 201].ns, 3000 - (STALL_SLICES_MAX - 201));
+
+	one.end++;
+	one.nr_runners++;
+	summary_stall(summary, &named);
+	kept = summary_longest(summary)->stall;
+	assert_int_equal(kept->incomplete, LACKS_DROPPED);
+	assert_int_equal(kept->nr_shrinkers + kept->nr_sleeps, 200);
+	assert_int_equal(kept->nr_runners, STALL_SLICES_MAX - 200);
+}
+
 /* All tables were full, and are reset. */
 static int set_up_used(void **state)
 {

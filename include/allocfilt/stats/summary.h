@@ -22,6 +22,7 @@
 #define SUMMARY_RECLAIMED_MAX 256
 #define SUMMARY_VICTIMS_MAX   32
 #define SUMMARY_LIMITS_MAX    64
+#define SUMMARY_PURPOSES_MAX  16
 #define SHRINKERS_MAX	      256 /* callbacks: several times as many as a kernel has */
 
 /* Each has a table of its own, of struct summary_total where no other one is named. */
