@@ -29,7 +29,7 @@ struct kept_stall {
 static const struct {
 	size_t entries, size, name_bytes;
 } table_sizes[SUMMARY_TABLES] = {
-	[SUMMARY_FUNCTIONS] = { SUMMARY_FUNCTIONS_MAX, sizeof(struct summary_total), 1 },
+	[SUMMARY_FUNCTIONS] = { SUMMARY_FUNCTIONS_MAX, offsetof(struct summary_total, waits), 1 },
 	[SUMMARY_CGROUPS] = { SUMMARY_CGROUPS_MAX, sizeof(struct summary_total), TASK_CGROUP_MAX },
 	[SUMMARY_TASKS] = { SUMMARY_TASKS_MAX, sizeof(struct summary_total), TASK_COMM_MAX },
 	[SUMMARY_KERNEL_THREADS] = { SUMMARY_KERNEL_MAX, sizeof(struct summary_total),
@@ -39,7 +39,8 @@ static const struct {
 	[SUMMARY_VICTIMS] = { SUMMARY_VICTIMS_MAX, sizeof(struct task_total), TASK_COMM_MAX },
 	[SUMMARY_NOT_ENDED] = { SUMMARY_VICTIMS_MAX, sizeof(struct task_total), TASK_COMM_MAX },
 	[SUMMARY_LIMITS] = { SUMMARY_LIMITS_MAX, sizeof(struct ranked), TASK_CGROUP_MAX },
-	[SUMMARY_PURPOSES] = { SUMMARY_PURPOSES_MAX, sizeof(struct summary_total), PURPOSE_MAX },
+	[SUMMARY_PURPOSES] = { SUMMARY_KERNEL_MAX, offsetof(struct summary_total, waits),
+			       PURPOSE_MAX },
 	[SUMMARY_SHRINKERS] = { SHRINKERS_MAX, sizeof(struct shrinker_total), 1 },
 	[SUMMARY_SUPERBLOCKS] = { SHRINKER_NAMES_MAX, sizeof(struct shrinker_total), 1 },
 };

@@ -19,16 +19,16 @@ struct task_info {
 	int pid;    /* process (thread group); 0: nothing is known of the task */
 	bool ended; /* it had ended before it was looked up, so its own cgroup is not known */
 	bool kernel_thread;
-	const char *source;	     /* of the cgroup of a task that had ended: "parent", "reclaim";
-				       * NULL: its own */
-	char process[TASK_COMM_MAX]; /* name of the process, any bytes; "" if unknown */
-	char cgroup[TASK_CGROUP_MAX]; /* path below the mount of cgroup2, or of the memory
-					 * controller of v1; any bytes; "" if unknown */
 	/*
 	 * A victim of the OOM killer: so many bytes of cgroup are the path of the one at its limit. 1: none;
 	 * 0: unknown
 	 */
 	uint16_t limit;
+	const char *source;	     /* of the cgroup of a task that had ended: "parent", "reclaim";
+				       * NULL: its own */
+	char process[TASK_COMM_MAX]; /* name of the process, any bytes; "" if unknown */
+	char cgroup[TASK_CGROUP_MAX]; /* path below the mount of cgroup2, or of the memory
+					 * controller of v1; any bytes; "" if unknown */
 };
 
 /*

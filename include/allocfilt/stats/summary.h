@@ -22,7 +22,6 @@
 #define SUMMARY_RECLAIMED_MAX 256
 #define SUMMARY_VICTIMS_MAX   32
 #define SUMMARY_LIMITS_MAX    64
-#define SUMMARY_PURPOSES_MAX  16
 #define SHRINKERS_MAX	      256 /* callbacks: several times as many as a kernel has */
 
 /* Each has a table of its own, of struct summary_total where no other one is named. */
@@ -54,7 +53,7 @@ struct summary_total {
 	uint64_t function;    /* address; 0: the pairs of a role, or no function */
 	int role;	      /* of a function: enum role, or ROLE_NONE */
 	struct latency latency;
-	struct waits waits;	  /* of a task or cgroup, as the next */
+	struct waits waits;	  /* from here on not of functions and of work on purpose */
 	struct remedies remedies; /* of a cgroup */
 	struct cause_sum causes[CAUSES];
 };
