@@ -13,7 +13,8 @@
 #include "config/values.h"
 
 #define LINE_SIZE     4096
-#define REPLAY_MEMORY (64u << 20) /* bytes, at least */
+#define REPLAY_MEMORY (64u << 20)  /* bytes, at least */
+#define REPLAY_MOST   (4ull << 30) /* a hole in a file of data may have any size */
 #define BYTES_KEPT    10 /* for one of a ring buffer: a pair is short there, and has times here */
 
 static int parse_line(struct options *options, char *line, struct failure *failure)
@@ -132,7 +133,7 @@ uint64_t config_report(const struct options *options, bool capture)
 
 size_t config_limit_memory(const struct options *options, uint64_t data)
 {
-	uint64_t most = MIN(memory_available() / 2, SIZE_MAX / 8);
+	uint64_t most = MIN(memory_available() / 2, MIN(REPLAY_MOST, SIZE_MAX / 8));
 
 	if (!data || options_is_set(options, "limit-memory"))
 		return options->limit_memory;
