@@ -9,46 +9,39 @@
 
 #define EVENT_WIDTH 40 /* columns of SYSTEM:NAME, without the colon */
 
-/* Returns 0, or -errno with @failure if a probe could not be removed again. */
+/* Returns as session_try_probe(). */
 static int print_waits(const struct kernel *kernel, struct failure *failure)
 {
-	struct failure reason = { 0 };
 	int ret = 0;
 
+	*failure = (struct failure){ 0 };
 	for (int id = EVENT_WAIT_BEGIN; id <= EVENT_WAIT_END && !ret; id++)
 		ret = session_try_probe(kernel, catalog_events[id].name, probe_wait_definition(id),
-					SESSION_RUN_DIR, &reason);
-	if (ret && reason.status != EXIT_STATUS_IN_USE)
-		printf("memory waits    not told: %s\n", reason.text);
+					SESSION_RUN_DIR, failure);
+	if (ret && failure->status != EXIT_STATUS_IN_USE)
+		printf("memory waits    not told: %s\n", failure->text);
 	else
 		printf("memory waits    told by kprobe events on psi_memstall_enter and _leave%s%s\n",
-		       ret ? "; not tried: " : "", reason.text);
-	if (reason.status != EXIT_STATUS_NOT_RESTORED)
-		return 0;
-	*failure = reason;
+		       ret ? "; not tried: " : "", failure->text);
 	return ret;
 }
 
-/* Returns as print_waits(). */
+/* Returns as session_try_probe(). */
 static int print_probe(const struct kernel *kernel, struct failure *failure)
 {
-	struct failure reason = { 0 };
 	struct probe probe;
-	int ret = probe_find(&probe, kernel, &reason);
+	int ret = probe_find(&probe, kernel, failure);
 
 	if (!ret)
 		ret = session_try_probe(kernel, PROBE_NAME, probe.definition, SESSION_RUN_DIR,
-					&reason);
-	if (ret && reason.status != EXIT_STATUS_IN_USE)
-		printf("superblocks     no names: %s\n", reason.text);
+					failure);
+	if (ret && failure->status != EXIT_STATUS_IN_USE)
+		printf("superblocks     no names: %s\n", failure->text);
 	else
 		printf("superblocks     named by %s%s%s\n",
 		       probe.on_event ? "an event probe on mm_shrink_slab_start" :
 					"a kprobe event on " PROBE_CALLBACK,
-		       ret ? "; not tried: " : "", reason.text);
-	if (reason.status != EXIT_STATUS_NOT_RESTORED)
-		return 0;
-	*failure = reason;
+		       ret ? "; not tried: " : "", failure->text);
 	return ret;
 }
 
@@ -67,10 +60,10 @@ static int print_kernel(struct kernel *kernel, const struct plan *plan, struct f
 	printf("account         %s\n",
 	       offer.histograms ? "yes" : "no: built without CONFIG_HIST_TRIGGERS");
 	ret = print_probe(kernel, failure);
-	if (!ret)
+	if (failure->status != EXIT_STATUS_NOT_RESTORED)
 		ret = print_waits(kernel, failure);
 	puts("instance        checked when tracing starts; every kernel from 6.12 on allows it");
-	return ret;
+	return failure->status == EXIT_STATUS_NOT_RESTORED ? ret : 0;
 }
 
 /* Prints each role with its functions, then those of -F, which have no role. */
