@@ -11,12 +11,14 @@
 
 /* The form `list`: a line for each stall under a heading, as drsnoop has it; then the summary. */
 
-#define UNIT_COLUMN	30
-#define DURATION_COLUMN 47
+#define UNIT_COLUMN   30
+#define NAMES_COLUMNS 46 /* up to the end of a unit, at least */
+#define OTHER_COLUMNS 34 /* of a terminal, behind the unit: a short cause has room */
 
 struct list {
 	char date[11];	/* of the heading that was printed last, "" without one */
 	size_t columns; /* of the terminal; 0: it is none, and a line may be of any length */
+	size_t names;	/* columns up to the end of the longest unit so far */
 };
 
 static int list_make(struct output *output)
@@ -28,6 +30,7 @@ static int list_make(struct output *output)
 		return -ENOMEM;
 	if (!ioctl(writer_fd(output->setup.writer), TIOCGWINSZ, &size))
 		list->columns = size.ws_col;
+	list->names = NAMES_COLUMNS;
 	output->form = list;
 	return 0;
 }
@@ -35,13 +38,29 @@ static int list_make(struct output *output)
 /* Times of day stand under their date, in UTC; those of the trace clock under "time". */
 static void put_list_heading(struct list *list, struct writer *writer, const char *time)
 {
-	size_t length = strchr(time, 'T') ? sizeof(list->date) - 1 : 0;
-	const char *date = length ? time : "time";
+	const char *date = strchr(time, 'T') ? time : "time";
 
 	if (!strncmp(list->date, date, sizeof(list->date) - 1))
 		return;
 	snprintf(list->date, sizeof(list->date), "%.10s", date);
-	line_write(writer, "%-12s %-16s %-16s %8s  cause", list->date, "task", "unit", "duration");
+	line_write(writer, "%-12s %-16s %-*s %8s  cause", list->date, "task",
+		   (int)list->names - UNIT_COLUMN, "unit", "duration");
+}
+
+/* A longer unit widens its column, and the heading comes again. On a terminal its end may have no room. */
+static void fit_names(struct list *list, struct line *line)
+{
+	size_t most = MAX(list->columns, NAMES_COLUMNS + OTHER_COLUMNS) - OTHER_COLUMNS;
+
+	if (list->columns && text_columns(line->text) > most) {
+		while (text_columns(line->text) > most - strlen(".."))
+			line->text[--line->used] = '\0';
+		line_add_text(line, "..");
+	}
+	if (text_columns(line->text) > list->names) {
+		list->names = text_columns(line->text);
+		list->date[0] = '\0';
+	}
 }
 
 /* The cause without its chain stands where the whole text has no room. */
@@ -73,7 +92,6 @@ static int list_stall(struct output *output, const struct named_stall *named)
 	bool known = resolver_time(output->setup.resolver, stall->start, time);
 	struct line line;
 
-	put_list_heading(list, writer, time);
 	line_clear(&line);
 	line_add(&line, "%-12.12s ", known ? time + sizeof(list->date) : time);
 	line_add_name(&line, writer, named->name);
@@ -89,9 +107,10 @@ static int list_stall(struct output *output, const struct named_stall *named)
 			      unit_name_of_cgroup(cgroup, unit) ? unit :
 			      *cgroup				? cgroup :
 								  "-");
-	line_pad(&line, DURATION_COLUMN - 1);
-	line_add_text(&line, " ");
-	line_add_duration(&line, 8, stall->end - stall->start);
+	fit_names(list, &line);
+	put_list_heading(list, writer, time);
+	line_pad(&line, list->names);
+	line_add_duration(&line, 9, stall->end - stall->start);
 	line_add_text(&line, "  ");
 	add_list_cause(&line, list, output, stall);
 	return line_put(&line, writer);

@@ -4,14 +4,16 @@
 # list.pl JSON LIST [COLUMNS]
 #
 # Holds the lines of the form list against the stalls of the form json, over the same capture with the same
-# options: when, who, how long, why, below their headings, in the same order. On a terminal of that many
-# columns a cause without room is its title and share alone.
+# options: when, who, how long, why, below their headings, in the same order. A longer unit
+# widens its column, and the heading comes again. On a terminal of that many columns a cause without room is its
+# title and share alone, and a unit is cut.
 #
 # Prints what is wrong, a line each, and exits 1; prints counts and exits 0.
 
 use strict;
 use warnings;
 use FindBin;
+use List::Util qw(max);
 use lib $FindBin::Bin;
 use Checker;
 use Json;
@@ -20,11 +22,13 @@ use Phases;
 my ($json_file, $list_file, $columns) = @ARGV;
 die "usage: list.pl JSON LIST [COLUMNS]\n" unless defined $list_file;
 
-use constant { UNIT => 30, DURATION => 47 };
+use constant UNIT => 30; # column
+# On a terminal, behind a unit: a duration, the blanks around it, and 23 for the cause.
+use constant BEHIND => 1 + 8 + 2 + 23;
 
 my @stalls = grep { $_->{type} eq 'stall' } json_lines($json_file);
 my @lines = lines_of($list_file);
-my ($headings, $date) = (0, '');
+my ($headings, $date, $names) = (0, '', 46);
 
 # Units of these captures are the last component, of a path below a slice; other paths are their own.
 sub unit_of {
@@ -44,23 +48,22 @@ for my $stall (@stalls) {
 
 	$when //= sprintf '%d.%06d', $stall->{ts_ns} / 1e9, $stall->{ts_ns} / 1e3 % 1e6;
 	$day //= 'time';
-	if ($day ne $date) {
+	my $should = sprintf "%-@{[UNIT - 1]}s %s", sprintf('%-12s %s-%d', $when, $task->{name}, $task->{tid}), unit_of($task);
+	my $most = $columns ? max(46, $columns - BEHIND) : length $should;
+
+	$should = substr($should, 0, $most - 2) . '..' if length $should > $most;
+	if ($day ne $date || length $should > $names) {
 		my $heading = shift @lines // '';
 
+		$names = max($names, length $should);
 		wrong("not the heading of $day: $heading")
-			if $heading ne sprintf '%-12s %-16s %-16s %8s  cause', $day, 'task', 'unit', 'duration';
+			if $heading ne sprintf "%-12s %-16s %-@{[$names - UNIT]}s %8s  cause", $day, 'task', 'unit', 'duration';
 		$date = $day;
 		$headings++;
 	}
 	my $line = shift @lines // '';
-	my $should = sprintf '%-12s %s-%d', $when, $task->{name}, $task->{tid};
 
-	for ([UNIT, unit_of($task)], [DURATION, sprintf '%8s', duration_of($stall->{duration_ns})]) {
-		my ($column, $cell) = @$_;
-
-		$should .= ' ' x ($column - 1 - length $should) if length $should < $column - 1;
-		$should .= " $cell";
-	}
+	$should = sprintf "%-${names}s %8s", $should, duration_of($stall->{duration_ns});
 	$should .= '  ';
 	$why = "$title{$stall->{cause}} " . percent(cause_ns($stall), $stall->{duration_ns}) . ' %'
 		if $columns && length("$should$why") > $columns && $stall->{cause} ne 'mixed';
