@@ -239,7 +239,9 @@ static int begin_account(struct counting *counting)
 	tracing_lock_memory(tracing);
 	ret = count_and_trace(counting);
 	if (!ret)
-		ret = tracing_begin(tracing, tracing->run->options->interval);
+		ret = tracing_begin(tracing);
+	if (!ret && tracing->run->options->interval)
+		tracing->next_interval = loop_now() + tracing->run->options->interval;
 	if (ret)
 		return ret;
 	kernel_log_unavailable(tracing->plan);

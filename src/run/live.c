@@ -121,15 +121,6 @@ static int read_buffers(void *context, uint64_t now)
 	return idle == live->idle ? 0 : set_idle(live, idle);
 }
 
-static int read_rest(struct live *live)
-{
-	int ret = tracing_read_rest(&live->tracing);
-
-	if (!ret)
-		ret = pipeline_end_interval(live->tracing.pipeline);
-	return ret ? ret : writer_flush(live->tracing.run->output);
-}
-
 /* ---- once a second, on an idle machine at each tick ---- */
 
 static void write_metrics(struct live *live, uint64_t now, bool last)
@@ -190,11 +181,10 @@ static int each_second(struct live *live, uint64_t now)
 static int on_tick(void *context, uint64_t now)
 {
 	struct live *live = context;
-	bool ends = tracing_interval_ends(&live->tracing, now);
-	int ret = read_buffers(live, now);
+	int ret;
 
-	if (!ret && ends)
-		ret = pipeline_end_interval(live->tracing.pipeline);
+	tracing_interval_ends(&live->tracing, now);
+	ret = read_buffers(live, now);
 	return !ret && now >= live->tracing.next_second ? each_second(live, now) : ret;
 }
 
@@ -389,6 +379,8 @@ static int turn_on(struct live *live)
 	if (ret)
 		return ret;
 	session_mark_clock(live->tracing.session);
+	if (live->tracing.pipeline && output_has_intervals(pipeline_output(live->tracing.pipeline)))
+		live->tracing.next_interval = loop_now() + live->tracing.run->options->interval;
 	log_debug("set up in %" PRIu64 " us, from the first step to tracing on; %" PRIu64
 		  " us since the program's start",
 		  (loop_now() - live->set_up_from) / 1000,
@@ -437,9 +429,7 @@ static int begin_tracing(struct live *live)
 	if (ret)
 		return ret;
 	guard_begin(&live->guard, loop_now(), clock_ns(CLOCK_PROCESS_CPUTIME_ID));
-	ret = tracing_begin(&live->tracing,
-			    live->tracing.pipeline &&
-				    output_has_intervals(pipeline_output(live->tracing.pipeline)));
+	ret = tracing_begin(&live->tracing);
 	if (!ret)
 		announce(live);
 	return ret;
@@ -479,7 +469,7 @@ static int finish_tracing(struct live *live, int error)
 	if (live->recorder)
 		ret = finish_recorder(live, taken ? 0 : error);
 	else if (!error || taken)
-		ret = read_rest(live);
+		ret = tracing_read_rest(&live->tracing);
 	if (taken && (!ret || ret == -EPIPE)) {
 		*live->tracing.failure = failure;
 		return error;

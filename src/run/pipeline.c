@@ -19,8 +19,9 @@
 #define READ_TURN  256		     /* records between two looks at the time */
 
 /*
- * The statistics of the present interval. It ends by the trace's own time in a capture, which gives
- * the same text each time, and when the loop says so on a running kernel, which may be silent.
+ * The statistics of the present interval. It ends by the trace's own time: a capture gives the same text each
+ * time, and an interval is no longer where records are read late. On a running kernel, which may be silent, a
+ * mark comes at its end.
  */
 struct interval {
 	struct summary *summary;    /* NULL: there are no intervals */
@@ -306,7 +307,9 @@ static void count_overflows(struct pipeline *pipeline, struct summary_view *view
 	view->nr_overflows = SUMMARY_OVERFLOWS;
 }
 
-void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
+/* The view of the run so far, with the summary of the run or of an interval. */
+static void view_summary(struct pipeline *pipeline, struct summary *summary,
+			 struct summary_view *view)
 {
 	uint64_t began, ended;
 
@@ -315,7 +318,7 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.plan = pipeline->plan,
 		.source = pipeline->source,
 		.resolver = pipeline->resolver,
-		.summary = pipeline->summary,
+		.summary = summary,
 		.units = pipeline->units,
 		.shrinker_names = resolver_superblocks(pipeline->resolver),
 		.losses = pipeline->losses,
@@ -353,15 +356,12 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 	view->has_journal = output_counts(pipeline->output, &view->journal);
 }
 
-/* ---- intervals ---- */
-
-/* The run's view so far, but with the interval's own summary. */
-static void view_interval(struct pipeline *pipeline, struct summary_view *view)
+void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 {
-	pipeline_view(pipeline, view);
-	view->summary = pipeline->interval.summary;
-	count_overflows(pipeline, view);
+	view_summary(pipeline, pipeline->summary, view);
 }
+
+/* ---- intervals ---- */
 
 static void begin_interval(struct pipeline *pipeline, uint64_t ts)
 {
@@ -369,7 +369,7 @@ static void begin_interval(struct pipeline *pipeline, uint64_t ts)
 
 	interval->begun = false;
 	summary_reset(interval->summary);
-	view_interval(pipeline, &interval->before);
+	view_summary(pipeline, interval->summary, &interval->before);
 	interval->before.ts = ts;
 	interval->had_events_off = pipeline->events_off;
 }
@@ -380,7 +380,7 @@ static int show_interval(struct pipeline *pipeline, uint64_t ts)
 	struct summary_view view;
 	int ret;
 
-	view_interval(pipeline, &view);
+	view_summary(pipeline, pipeline->interval.summary, &view);
 	summary_view_since(&view, &pipeline->interval.before);
 	view.form = SUMMARY_SHORT;
 	view.is_interval = view.is_part = true;
@@ -396,7 +396,7 @@ static int show_interval(struct pipeline *pipeline, uint64_t ts)
 	return ret;
 }
 
-/* A record of a capture is of a later interval. One line stands for a time without records. */
+/* A record is of a later interval. One line stands for a time without records. */
 static int end_intervals(struct pipeline *pipeline, uint64_t ts)
 {
 	const struct interval *interval = &pipeline->interval;
@@ -406,15 +406,6 @@ static int end_intervals(struct pipeline *pipeline, uint64_t ts)
 	if (ret || ts - interval->before.ts < length)
 		return ret;
 	return show_interval(pipeline, ts - (ts - interval->before.ts) % length);
-}
-
-int pipeline_end_interval(struct pipeline *pipeline)
-{
-	const struct interval *interval = &pipeline->interval;
-
-	if (!interval->summary || (pipeline->newest <= interval->before.ts && !interval->begun))
-		return 0;
-	return show_interval(pipeline, pipeline->newest);
 }
 
 /* ---- from pages to records in order ---- */
@@ -438,7 +429,7 @@ static int time_passed(struct pipeline *pipeline, uint64_t ts)
 {
 	struct interval *interval = &pipeline->interval;
 	uint64_t length = pipeline->options->interval, wait = NS_PER_SECOND / 4;
-	bool ends = interval->summary && !pipeline->source->proc; /* else the loop says when */
+	bool ends = interval->summary;
 	int ret = 0;
 
 	if (!pipeline->oldest && interval->summary)
@@ -729,12 +720,19 @@ int pipeline_quiet(struct pipeline *pipeline, uint64_t ns)
 
 int pipeline_flush(struct pipeline *pipeline)
 {
+	const struct interval *interval = &pipeline->interval;
+	int ret;
+
 	if (pipeline->buffers)
 		look_for_taken(pipeline, 1);
 	/* No mark tells when events were switched off. */
 	if (pipeline->switched_at)
 		stalls_lost(pipeline->stalls, -1, 0, UINT64_MAX);
-	return stalls_flush(pipeline->stalls, pipeline->newest);
+	ret = stalls_flush(pipeline->stalls, pipeline->newest);
+	if (ret || !interval->summary ||
+	    (pipeline->newest <= interval->before.ts && !interval->begun))
+		return ret;
+	return show_interval(pipeline, pipeline->newest);
 }
 
 /* ---- set-up ---- */

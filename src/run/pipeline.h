@@ -83,7 +83,7 @@ int pipeline_read_all(struct pipeline *pipeline);
 /** pipeline_quiet - no record has come for @ns (of a clock): end stalls; 0 or -errno of the output */
 int pipeline_quiet(struct pipeline *pipeline, uint64_t ns);
 
-/** pipeline_flush - end what is in progress, at the end; 0 or -errno of the output */
+/** pipeline_flush - at the end: end what is in progress, and the last interval; 0 or -errno of the output */
 int pipeline_flush(struct pipeline *pipeline);
 
 /** pipeline_count_unread - CPUs not opened for lack of descriptors; the maximum is reported */
@@ -107,14 +107,6 @@ struct output *pipeline_output(struct pipeline *pipeline);
 
 /** pipeline_view - the totals so far; valid until the next record */
 void pipeline_view(struct pipeline *pipeline, struct summary_view *view);
-
-/**
- * pipeline_end_interval - show the summary of the interval (--interval) so far and begin the next one
- *
- * For a running kernel, when an interval is over. Does nothing without new records, or intervals.
- * Returns 0, or -errno of the output.
- */
-int pipeline_end_interval(struct pipeline *pipeline);
 
 /** pipeline_log_end - log the final messages: losses, what limits dropped, flaws of a live run */
 void pipeline_log_end(struct pipeline *pipeline);

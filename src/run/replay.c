@@ -87,8 +87,6 @@ static int replay_data(const struct run_context *run, struct capture *capture,
 			summary_print_so_far(run, pipeline);
 	} while (more && !signals_stop_asked(run->signals));
 	ret = pipeline_flush(pipeline);
-	if (!ret)
-		ret = pipeline_end_interval(pipeline);
 	if (!ret && signals_summary_asked(run->signals))
 		summary_print_so_far(run, pipeline);
 	return ret;

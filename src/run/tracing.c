@@ -208,7 +208,7 @@ static int set_deadline(struct tracing *tracing)
 		     0;
 }
 
-int tracing_begin(struct tracing *tracing, bool has_intervals)
+int tracing_begin(struct tracing *tracing)
 {
 	const struct options *options = tracing->run->options;
 	int ret = output_file_begin(writer_fd(tracing->run->output), options->output);
@@ -220,8 +220,6 @@ int tracing_begin(struct tracing *tracing, bool has_intervals)
 	tracing->next_second = now + NS_PER_SECOND;
 	tracing->next_mark = now + MARK_INTERVAL;
 	tracing->next_memory = now + MEMORY_INTERVAL;
-	if (has_intervals)
-		tracing->next_interval = now + options->interval;
 	return set_deadline(tracing);
 }
 
@@ -317,15 +315,15 @@ int tracing_read_rest(struct tracing *tracing)
 {
 	struct losses *losses = pipeline_losses(tracing->pipeline);
 	uint64_t rest = tracing_rest(tracing), before = 0;
-	int pages;
+	int ret; /* or pages */
 
 	do {
-		pages = pipeline_read_all(tracing->pipeline);
-		if (pages < 0)
-			return pages;
+		ret = pipeline_read_all(tracing->pipeline);
+		if (ret < 0)
+			return ret;
 		/* One of them may be a turn that ended early. */
-		before += (uint64_t)pages;
-	} while (pages && before / 2 < rest);
+		before += (uint64_t)ret;
+	} while (ret && before / 2 < rest);
 	/* The pages report overwritten records, but not dropped ones. */
 	for (int i = 0; i < cpu_buffers_count(tracing->buffers); i++) {
 		uint64_t dropped = cpu_buffers_records(tracing->buffers, i, CPU_DROPPED);
@@ -333,7 +331,8 @@ int tracing_read_rest(struct tracing *tracing)
 		if (dropped)
 			losses_add(losses, cpu_buffers_cpu(tracing->buffers, i), (int64_t)dropped);
 	}
-	return pipeline_flush(tracing->pipeline);
+	ret = pipeline_flush(tracing->pipeline);
+	return ret ? ret : writer_flush(tracing->run->output);
 }
 
 int tracing_end(struct tracing *tracing, int ret)

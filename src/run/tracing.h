@@ -69,8 +69,8 @@ int tracing_set_tick(struct tracing *tracing, uint64_t interval, int percent);
 /** tracing_lock_memory - lock now, as page allocations of ours would be traced later */
 void tracing_lock_memory(struct tracing *tracing);
 
-/** tracing_begin - tracing is on: open the output; the times of intervals and of -d begin */
-int tracing_begin(struct tracing *tracing, bool has_intervals);
+/** tracing_begin - tracing is on: open the output; the time of -d begins */
+int tracing_begin(struct tracing *tracing);
 
 /** tracing_announce - say that tracing is on, and start COMMAND */
 void tracing_announce(struct tracing *tracing);

@@ -1110,6 +1110,25 @@ RUN(test_intervals)
 	assert_true(found_in_output("^[0-9:.]{12} +[1-9][0-9]* "));
 }
 
+/* Records of 8 s are read at once, as after a long set-up: an interval is as long as it was asked for. */
+RUN(test_intervals_that_are_read_late)
+{
+	unsigned int minute, second, ms, ends[16], lines = 0;
+	char *text, *line, *rest;
+
+	kill(getpid(), SIGINT);
+	assert_int_equal(run("-t134 --interval=1"), 0);
+	rest = text = printed();
+	while ((line = strsep(&rest, "\n")) && lines < COUNT(ends))
+		if (sscanf(line, "%*2u:%2u:%2u.%3u ", &minute, &second, &ms) == 3)
+			ends[lines++] = (minute * 60 + second) * 1000 + ms;
+	free(text);
+	/* The last one is shorter. */
+	assert_int_equal(lines, 9);
+	for (unsigned int i = 1; i < 8; i++)
+		assert_int_equal((ends[i] + 3600000 - ends[i - 1]) % 3600000, 1000);
+}
+
 /* Before the first change, in the middle of the set-up, and where others have tracing. */
 RUN(test_what_fails)
 {
