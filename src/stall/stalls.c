@@ -40,6 +40,7 @@ struct stalls {
 	struct gap *gaps_of; /* by runs_cpu() */
 	uint64_t lost_last;  /* ns: the last end of these; 0: there is none */
 	uint64_t began;	     /* ns: time of the first record; 0: not known */
+	uint64_t sched_from; /* ns: switches are recorded since then; 0: since the first one */
 	uint32_t losses;
 	uint64_t patience; /* ns: a window around what ended before that does not come */
 	bool gaps;	   /* in depth: somebody else uses function_graph as well */
@@ -882,7 +883,7 @@ static int leave_cpu(struct stalls *stalls, const struct record *record, uint16_
 	struct log_task *task;
 
 	if (stalls->walk.off_cpu_from == UINT64_MAX)
-		stalls->walk.off_cpu_from = record->ts;
+		stalls->walk.off_cpu_from = stalls->sched_from ? stalls->sched_from : record->ts;
 	if (!record->tid)
 		return 0;
 	if (prev_state & (PREV_DEAD | PREV_ZOMBIE)) {
@@ -941,6 +942,7 @@ int stalls_sched(struct stalls *stalls, const struct record *record)
 
 void stalls_sched_stop(struct stalls *stalls)
 {
+	stalls->sched_from = 0;
 	stalls->walk.off_cpu_from = UINT64_MAX;
 	for (int place = 0; place < stalls->cpus.count; place++)
 		runs_lost(&stalls->walk.runs, place);
@@ -999,7 +1001,7 @@ int stalls_time(struct stalls *stalls, uint64_t ts)
 	int ret = 0;
 
 	if (!stalls->began)
-		stalls->began = ts;
+		stalls->began = stalls->sched_from = ts;
 	for (; !ret && task && ts > task->last && ts - task->last > STALL_PATIENCE; task = next) {
 		next = task_log_after(task);
 		/* One that waits is expected to be silent. */

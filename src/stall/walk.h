@@ -58,7 +58,7 @@ struct walk {
 	struct resolver *resolver;
 	struct runs runs;
 	uint64_t edge;		/* ns by which a window may have begun before its calltime */
-	uint64_t off_cpu_from;	/* ns: of the first switch; UINT64_MAX: there was none */
+	uint64_t off_cpu_from;	/* ns: switches are known since; UINT64_MAX: there was none */
 	bool gap;		/* a window of a depth in between was missing */
 	bool off_cpu;		/* switches are known from the start on, and count */
 	enum phase_state state; /* up to walk.at, from the nearest record before it */

@@ -210,6 +210,22 @@ UNIT_TEST(test_unknown)
 			    "7:2305-2500 outside=185 outside~S=10 | 7:2500-2600 outside=100");
 }
 
+/* A stall may begin before the first switch of the run, which is recorded from its first record on. */
+UNIT_TEST(test_start_of_the_run)
+{
+	CHECK(start, PHASES,
+	      { "a window", "time 1000, off 1100-1150, alloc 1050-1300",
+		"7:1050-1300 outside=200 outside~wait=50" },
+	      { "a wait that was in progress, of a task that had no CPU",
+		"time 1000, 3:leave 1100, come 1150000, wait- 1200000, flush 1300000",
+		"w7:1000-1200000=unknown? | 7:1000-1200000? reclaim=50000 reclaim~off=1149000" },
+	      { "a window that is older than the run", "time 1000, off 1100-1150, alloc 950-1300",
+		"7:950-1300 outside=350" });
+	start(PHASES);
+	play("time 1000, 3:leave 1100, stop 1200, off 1310-1320, alloc 1250-1400");
+	assert_string_equal(notes.text, "7:1250-1400 outside=150");
+}
+
 /* Their numbers may be used again. */
 UNIT_TEST(test_idle_and_dead)
 {
