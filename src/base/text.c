@@ -294,6 +294,13 @@ char *text_hex(char *to, uint64_t number)
 	return to;
 }
 
+uint64_t text_number(const char *text, const char *word)
+{
+	const char *found = strstr(text, word);
+
+	return found ? strtoull(found + strlen(word), NULL, 10) : 0;
+}
+
 size_t text_append(char *to, size_t size, size_t used, const char *text)
 {
 	size_t length = strnlen(text, size - used - 1);

@@ -297,10 +297,9 @@ static bool has_limit(const struct cgroups *cgroups, const char *dir)
 static uint64_t read_hits(const struct cgroups *cgroups, const char *dir)
 {
 	char text[TEXT_MAX];
-	const char *high = strstr(read_text(cgroups, dir, "memory.events.local", text), "high ");
-	const char *max = strstr(text, "max ");
 
-	return high && max ? strtoull(high + 5, NULL, 10) + strtoull(max + 4, NULL, 10) : 0;
+	read_text(cgroups, dir, "memory.events.local", text);
+	return text_number(text, "high ") + text_number(text, "max ");
 }
 
 /*

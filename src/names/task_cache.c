@@ -88,8 +88,7 @@ static bool read_process(const struct task_cache *cache, struct task_info *info,
 
 	if (!read_file(cache, info->tid, "status", text, sizeof(text)))
 		return false;
-	at = strstr(text, "\nTgid:");
-	info->pid = at ? atoi(at + strlen("\nTgid:")) : 0;
+	info->pid = (int)text_number(text, "\nTgid:");
 	if (!info->pid)
 		return false;
 	/* The name is in parentheses and may contain parentheses and spaces. */

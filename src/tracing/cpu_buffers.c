@@ -10,6 +10,7 @@
 
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
+#include "allocfilt/base/text.h"
 #include "allocfilt/tracing/cpu_buffers.h"
 
 struct cpu_buffer {
@@ -76,19 +77,11 @@ static uint64_t count_records(const struct cpu_buffers *buffers, int cpu, enum c
 	const char *const *keys = count_keys[which];
 	char path[64], text[512];
 	uint64_t sum = 0;
-	ssize_t length;
-	int fd;
 
 	snprintf(path, sizeof(path), "per_cpu/cpu%d/stats", cpu);
-	fd = openat(buffers->dir, path, O_RDONLY | O_CLOEXEC);
-	length = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	text[length > 0 ? length : 0] = '\0';
-	file_close(fd);
-	for (; *keys; keys++) {
-		const char *found = strstr(text, *keys);
-
-		sum += found ? strtoull(found + strlen(*keys), NULL, 10) : 0;
-	}
+	file_read_start(openat(buffers->dir, path, O_RDONLY | O_CLOEXEC), text, sizeof(text));
+	for (; *keys; keys++)
+		sum += text_number(text, *keys);
 	return sum;
 }
 

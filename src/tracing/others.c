@@ -112,13 +112,12 @@ static uint64_t buffer_entries(const struct settings *settings, bool clear, int 
 	uint64_t sum = 0;
 
 	for (int i = 0; i < count; i++) {
-		char path[64], *stats, *entries;
+		char path[64], *stats;
 		uint64_t held;
 
 		snprintf(path, sizeof(path), "per_cpu/cpu%d/stats", cpus[i]);
 		stats = tracefs_instance_file_read(settings->top, path, NULL);
-		entries = stats ? strstr(stats, "entries: ") : NULL;
-		held = entries ? strtoull(entries + strlen("entries: "), NULL, 10) : 0;
+		held = stats ? text_number(stats, "entries: ") : 0;
 		free(stats);
 		sum += held;
 		if (held)

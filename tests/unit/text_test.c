@@ -232,6 +232,17 @@ UNIT_TEST(test_counted)
 	assert_int_equal(strlen(text_counted(text, 1, words)), TEXT_COUNTED_MAX - 1);
 }
 
+UNIT_TEST(test_number)
+{
+	static const char text[] = "low 1\nhigh 18446744073709551615\nmax 4\nmax 5\noom x";
+
+	assert_int_equal(text_number(text, "max "), 4);
+	assert_int_equal(text_number(text, "high "), UINT64_MAX);
+	assert_int_equal(text_number(text, "oom "), 0);
+	assert_int_equal(text_number(text, "none "), 0);
+	assert_int_equal(text_number("", "max "), 0);
+}
+
 UNIT_TEST(test_trim_and_append)
 {
 	char blank[] = " \t\n", word[] = " \ta b\r\n", text[8];

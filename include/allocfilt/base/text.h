@@ -100,6 +100,9 @@ char *text_signed(char *to, int64_t number);
 /** text_hex - "%" PRIx64 */
 char *text_hex(char *to, uint64_t number);
 
+/** text_number - the number behind a word in a text: "max " of "high 3\nmax 4"; 0: none */
+uint64_t text_number(const char *text, const char *word);
+
 /**
  * text_append - append to a text that ends at to[used]
  * @size: of @to, more than @used; text that does not fit is cut off
