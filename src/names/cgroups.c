@@ -109,7 +109,7 @@ static size_t read_saved_cgroups(struct cgroups *cgroups, int saved)
 	while (count < SAVED_MAX && (line = line_reader_next(&reader))) {
 		char number[24], path[PATH_MAX];
 		struct cgroup *cgroup;
-		uint64_t id;
+		uint64_t id, bytes = 0;
 
 		if (!text_parse_field(&line, number, sizeof(number)) ||
 		    !text_parse_field(&line, path, sizeof(path)))
@@ -119,14 +119,10 @@ static size_t read_saved_cgroups(struct cgroups *cgroups, int saved)
 		if (!cgroups || hash_find(&cgroups->hash, id))
 			continue;
 		cgroup = add_cgroup(cgroups, id, path);
-		if (!text_parse_field(&line, number, sizeof(number)))
-			continue;
-		cgroup->before = 0;
-		cgroup->after = strtoull(number, NULL, 10);
-		if (text_parse_field(&line, number, sizeof(number)))
-			count_memory(cgroups, cgroup->path, strtoull(number, NULL, 10));
-		if (text_parse_field(&line, number, sizeof(number)))
-			cgroup->hits = strtoull(number, NULL, 10);
+		if (sscanf(line, "%" SCNu64 " %" SCNu64 " %" SCNu64, &cgroup->after, &bytes,
+			   &cgroup->hits) > 0)
+			cgroup->before = 0;
+		count_memory(cgroups, cgroup->path, bytes);
 	}
 	return count;
 }

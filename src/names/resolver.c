@@ -307,15 +307,12 @@ const struct task_info *resolver_task(struct resolver *resolver, int tid, uint64
 
 bool resolver_awaits_kill(const struct resolver *resolver, int tid)
 {
-	char path[32], *text;
-	bool awaits;
+	const char *proc = resolver->source->proc;
+	char path[32], text[64];
 
 	snprintf(path, sizeof(path), "%d/wchan", tid);
-	if (!resolver->source->proc || file_read(resolver->source->proc, path, &text, NULL))
-		return false;
-	awaits = !strcmp(text, "mem_cgroup_oom_synchronize");
-	free(text);
-	return awaits;
+	file_read_start(proc ? file_open(proc, path, FILE_TEXT_MAX) : -1, text, sizeof(text));
+	return !strcmp(text, "mem_cgroup_oom_synchronize");
 }
 
 size_t resolver_event(struct resolver *resolver, const struct record *record, const char *field,

@@ -77,12 +77,10 @@ bool kernel_on_tracefs(const char *dir)
 
 bool kernel_functions_enabled(void)
 {
-	char *text = NULL;
-	bool enabled =
-		file_read(NULL, "/proc/sys/kernel/ftrace_enabled", &text, NULL) || atoi(text);
+	char text[16];
+	int fd = file_open(NULL, "/proc/sys/kernel/ftrace_enabled", FILE_TEXT_MAX);
 
-	free(text);
-	return enabled;
+	return !file_read_start(fd, text, sizeof(text)) || atoi(text);
 }
 
 int kernel_check_pid_namespace(struct failure *failure)

@@ -308,14 +308,12 @@ int settings_change(struct settings *settings, enum setting_kind kind, const cha
 
 static bool is_alive(const char *pid)
 {
-	char path[64], *text = NULL, *state;
-	bool alive;
+	char path[64], text[1024], *state;
 
 	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
-	alive = !file_read(NULL, path, &text, NULL) && (state = strrchr(text, ')')) &&
-		!strchr("ZX", state[2]);
-	free(text);
-	return alive;
+	file_read_start(file_open(NULL, path, FILE_TEXT_MAX), text, sizeof(text));
+	state = strrchr(text, ')');
+	return state && !strchr("ZX", state[2]);
 }
 
 /* Tasks come and go in such a list, but it has one of those that we wrote as long as one is alive. */
