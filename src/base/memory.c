@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
 #include "allocfilt/base/memory.h"
+#include "allocfilt/base/text.h"
 
 #define LOCK_SHARE 8 /* 1/LOCK_SHARE of the available memory is locked in advance, at most */
 #define HEAP_ROOM  (16 << 10) /* bytes left free: without them the next malloc() adds 128 KiB */
@@ -18,16 +18,10 @@
 uint64_t memory_available(void)
 {
 	static const char key[] = "MemAvailable:";
-	uint64_t available = UINT64_MAX;
-	char *text, *found;
+	char text[512]; /* It is in the third line. */
 
-	if (file_read(NULL, "/proc/meminfo", &text, NULL))
-		return available;
-	found = strstr(text, key);
-	if (found)
-		available = strtoull(found + strlen(key), NULL, 10) * 1024;
-	free(text);
-	return available;
+	file_read_start(open("/proc/meminfo", O_RDONLY | O_CLOEXEC), text, sizeof(text));
+	return strstr(text, key) ? text_number(text, key) * 1024 : UINT64_MAX;
 }
 
 /* No stdio: fopen(3) allocates. */
@@ -73,20 +67,23 @@ static bool parse_kind(const char *text, const char *kind, unsigned int *avg10, 
 	return true;
 }
 
-static bool parse_oom_kills(const char *text, uint64_t *count)
+/* A capture has one sum of refaults, as kernels before 5.9 do. */
+static bool parse_counts(const char *text, struct memory_pressure *pressure)
 {
-	const char *found = strstr(text, "oom_kill ");
-
-	return found && sscanf(found, "oom_kill %" SCNu64, count) == 1;
+	pressure->oom_kills = text_number(text, "oom_kill ");
+	pressure->refaults = text_number(text, "workingset_refault ") +
+			     text_number(text, "workingset_refault_anon ") +
+			     text_number(text, "workingset_refault_file ");
+	return strstr(text, "oom_kill ");
 }
 
-bool memory_oom_kills(int proc, uint64_t *count)
+bool memory_counts(int proc, struct memory_pressure *pressure)
 {
 	static char text[16384];
 	int fd = openat(proc, proc < 0 ? "/proc/vmstat" : "vmstat", O_RDONLY | O_CLOEXEC);
 
 	file_read_start(fd, text, sizeof(text));
-	return parse_oom_kills(text, count);
+	return parse_counts(text, pressure);
 }
 
 void memory_pressure_read(struct memory_pressure *pressure)
@@ -95,13 +92,13 @@ void memory_pressure_read(struct memory_pressure *pressure)
 
 	file_read_start(open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC), text, sizeof(text));
 	memory_pressure_parse(text, pressure);
-	memory_oom_kills(-1, &pressure->oom_kills);
+	memory_counts(-1, pressure);
 }
 
 void memory_pressure_parse(const char *text, struct memory_pressure *pressure)
 {
 	*pressure = (struct memory_pressure){ .known = false };
-	parse_oom_kills(text, &pressure->oom_kills);
+	parse_counts(text, pressure);
 	pressure->known = parse_kind(text, "some", &pressure->some_avg10, &pressure->some) &&
 			  parse_kind(text, "full", &pressure->full_avg10, &pressure->full);
 }

@@ -19,10 +19,10 @@ static void print_pressure(FILE *stream, const char *key, const struct memory_pr
 	if (pressure->known)
 		fprintf(stream,
 			"%s some avg10=%u.%02u total=%" PRIu64 " full avg10=%u.%02u total=%" PRIu64
-			" oom_kill %" PRIu64 "\n",
+			" oom_kill %" PRIu64 " workingset_refault %" PRIu64 "\n",
 			key, pressure->some_avg10 / 100, pressure->some_avg10 % 100, pressure->some,
 			pressure->full_avg10 / 100, pressure->full_avg10 % 100, pressure->full,
-			pressure->oom_kills);
+			pressure->oom_kills, pressure->refaults);
 }
 
 static void print_machine(FILE *stream, const struct data_source *source)

@@ -43,7 +43,7 @@ struct task_cache {
 	uint64_t next_pass; /* ns: not before, unless a task was seen since the last one */
 	bool waits;	    /* was a task seen that waits for a pass? */
 	uint64_t victim_at; /* us, the log's own time: of the OOM killer's last victim */
-	uint64_t victims;   /* that the kernel has counted */
+	struct memory_pressure counted; /* by the kernel: victims */
 	uint64_t missed;
 	struct task_info unknown;
 };
@@ -322,9 +322,9 @@ static void read_name(const struct task_cache *cache, struct task *task, uint64_
 /* The kernel's count is much shorter than its log. */
 static bool has_new_victims(struct task_cache *cache)
 {
-	uint64_t before = cache->victims;
+	uint64_t before = cache->counted.oom_kills;
 
-	return !memory_oom_kills(cache->proc, &cache->victims) || cache->victims != before;
+	return !memory_counts(cache->proc, &cache->counted) || cache->counted.oom_kills != before;
 }
 
 /* The limit is that of the cgroup itself or of one around it; else the line says "global_oom". */

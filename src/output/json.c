@@ -601,6 +601,8 @@ static void json_pressure_at(struct json *json, const char *key,
 	json_number(json, "full_total_ns", pressure->full * 1000);
 	if (pressure->oom_kills)
 		json_number(json, "oom_kills", pressure->oom_kills);
+	if (pressure->refaults)
+		json_number(json, "refaults", pressure->refaults);
 	json_close(json, '}');
 }
 

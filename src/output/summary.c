@@ -24,6 +24,7 @@
 #define RUNNERS_SHOWN	 3  /* of those who had the CPU */
 #define TIME_ZONE	 29 /* where the zone begins in a time with nanoseconds */
 #define SCREEN_LINES	 24 /* where none of a terminal are known */
+#define REFAULT_COST	 (100 * NS_PER_US) /* ns of a page that is read again, see was_short() */
 
 #define MS "%" PRIu64 ".%06" PRIu64 " ms"
 
@@ -353,11 +354,8 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 	struct line line;
 
 	line_clear(&line);
-	if (records)
-		line_add(&line, "%s%" PRIu64 " record%s lost", times ? "at least " : "", records,
-			 records == 1 ? " was" : "s were");
-	else
-		line_add(&line, times ? "records were lost" : "no records lost");
+	line_add_text(&line, records ? "" : times ? "records were lost" : "no records lost");
+	line_add_counted(&line, times ? "at least " : "", records, "record{s were| was} lost");
 	for (size_t i = 0; i < view->nr_overflows; i++)
 		taken |= view->overflows[i].count && !strcmp(view->overflows[i].key, "taken");
 	line_add_counted(&line, "; ", incomplete, "stall{s are| is} incomplete");
@@ -922,6 +920,20 @@ static void add_not_ended(struct line *line, const struct writer *writer,
 	}
 }
 
+/*
+ * Was memory short by the kernel's counts: did it cost 1 % of the time, by PSI or by pages that were read
+ * again? A read takes a disk some 100 us, so these are 100 a second. Where it reads many at once they cost
+ * less, and too little is said. An idle run has a few, of pages that were taken long before.
+ */
+static bool was_short(const struct summary_view *view, uint64_t some, uint64_t time)
+{
+	uint64_t kills, before = view->pressure_before.refaults;
+	uint64_t after = view->is_part ? before : view->pressure_after.refaults;
+
+	return count_kills(view, &kills) || some > time / 100 ||
+	       (after > before && (after - before) * REFAULT_COST > time / 100);
+}
+
 /* The time that a shortage of memory cost: the kernel's own account of it, and the memory waits. */
 static void put_pressure(struct writer *writer, const struct summary_view *view)
 {
@@ -929,8 +941,9 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 	const struct memory_pressure *after = &view->pressure_after;
 	const struct waits *waits = &summary_stalls(view->summary, STALLS_WAITING)->waits;
 	struct wait_sum all = waits_all(waits);
-	uint64_t some = (after->some - before->some) * 1000, time = view->ts - view->since, kills;
 	bool known = before->known && after->known && after->some >= before->some && !view->is_part;
+	uint64_t some = known ? (after->some - before->some) * 1000 : 0;
+	uint64_t time = view->ts - view->since;
 	struct line line;
 
 	line_clear(&line);
@@ -963,8 +976,7 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 		line_add(&line, "none%s",
 			 summary_stalls(view->summary, STALLS_WAITING)->latency.count &&
 					 !view->lost && !view->lost_times && !waits->in_progress &&
-					 !count_kills(view, &kills) &&
-					 !(known && some > time / 100) ?
+					 !was_short(view, some, time) ?
 				 ", so these stalls are no shortage of memory" :
 				 "");
 	}

@@ -248,7 +248,8 @@ my $some = $pressure ? $pressure->{after}{some_total_ns} - $pressure->{before}{s
 my $counted = $pressure ? ($pressure->{after}{oom_kills} // 0) - ($pressure->{before}{oom_kills} // 0) : 0;
 my @kills = @{$end->{oom_kills}};
 my $killed = sum0(map { $_->{count} } @kills);
-my $short = @kills || $counted || $some > $end->{duration_ns} / 100;
+my $refaults = $pressure ? ($pressure->{after}{refaults} // 0) - ($pressure->{before}{refaults} // 0) : 0;
+my $short = @kills || $counted || $some > $end->{duration_ns} / 100 || $refaults > 100 * $end->{duration_ns} / 1e9;
 my @should = $counted > $killed ? "OOM kills: $counted by the kernel's count, $killed recorded" :
 	$killed ? "OOM kills: $killed" : ();
 

@@ -66,6 +66,8 @@ static void note_pressure(const char *name, const struct memory_pressure *pressu
 		     pressure->full_avg10, pressure->some, pressure->full);
 	if (pressure->oom_kills)
 		note("kills %" PRIu64 " ", pressure->oom_kills);
+	if (pressure->refaults)
+		note("refaults %" PRIu64 " ", pressure->refaults);
 }
 
 static void note_source(const struct data_source *source)
@@ -121,6 +123,9 @@ RUN(test_source)
 		  "before 50/0 7/3 " },
 		{ "pressure_after some avg10=0.50 total=7 full avg10=0.00 total=3 oom_kill 4\n",
 		  "after 50/0 7/3 kills 4 " },
+		{ "pressure_before some avg10=0.50 total=7 full avg10=0.00 total=3 oom_kill 0 "
+		  "workingset_refault 8\n",
+		  "before 50/0 7/3 refaults 8 " },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {

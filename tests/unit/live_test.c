@@ -284,6 +284,7 @@ RUN(test_write)
 	if (!access("/proc/pressure/memory", R_OK)) {
 		assert_in_file("capture/capture", "\npressure_before some avg10=");
 		assert_in_file("capture/capture", "\npressure_after some avg10=");
+		assert_in_file("capture/capture", " workingset_refault ");
 	}
 	/* an ended task's name comes from the kernel's saved_cmdlines, a running one's from /proc */
 	assert_in_file("capture/saved_cmdlines", " pressure");

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/base/memory.h"
+#include "test_directory.h"
 #include "unit_test.h"
+
+#define TEST(name) UNIT_TEST_WITH(name, make_test_directory, remove_test_directory)
 
 UNIT_TEST(test_pressure)
 {
@@ -21,7 +24,9 @@ UNIT_TEST(test_pressure)
 		{ .text = "some full total" },
 		/* as a capture has it */
 		{ "some avg10=1.00 total=1 full avg10=0.00 total=0 oom_kill 5",
-		  { true, 100, 0, 1, 0, 5 } },
+		  { true, 100, 0, 1, 0, 5, 0 } },
+		{ "some avg10=1.00 total=1 full avg10=0.00 total=0 oom_kill 5 workingset_refault 9",
+		  { true, 100, 0, 1, 0, 5, 9 } },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -36,7 +41,35 @@ UNIT_TEST(test_pressure)
 		assert_int_equal(pressure.some, cases[i].expected.some);
 		assert_int_equal(pressure.full, cases[i].expected.full);
 		assert_int_equal(pressure.oom_kills, cases[i].expected.oom_kills);
+		assert_int_equal(pressure.refaults, cases[i].expected.refaults);
 	}
+}
+
+/* The lines of vmstat, newer and older. */
+TEST(test_counts)
+{
+	static const struct {
+		const char *text;
+		bool has_kills;
+		uint64_t kills, refaults;
+	} cases[] = {
+		{ "workingset_nodes 1\nworkingset_refault_anon 20\nworkingset_refault_file 300\n"
+		  "workingset_activate_anon 4000\nworkingset_restore_file 5000\noom_kill 6\n",
+		  true, 6, 320 },
+		{ "workingset_refault 7\nworkingset_activate 8\n", false, 0, 7 },
+		{ "", false, 0, 0 },
+	};
+	int proc = open(test_directory, O_PATH);
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct memory_pressure pressure = { .known = false };
+
+		put_text("vmstat", cases[i].text);
+		assert_int_equal(memory_counts(proc, &pressure), cases[i].has_kills);
+		assert_int_equal(pressure.oom_kills, cases[i].kills);
+		assert_int_equal(pressure.refaults, cases[i].refaults);
+	}
+	close(proc);
 }
 
 UNIT_TEST(test_pressure_of_this_machine)

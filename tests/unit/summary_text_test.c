@@ -672,6 +672,18 @@ UNIT_TEST_WITH(test_shortage, set_up_with_waits, tear_down)
 	kernel_counts(3, 4);
 	shows("\nwaits for memory: none\n");
 	kernel_counts(3, 3);
+	view.pressure_before.refaults = 50000;
+	view.pressure_after.refaults = 51000; /* 100 a second */
+	shows(none);
+	view.pressure_after.refaults = 51001;
+	shows("\nwaits for memory: none\n");
+	json_shows(",\"full_total_ns\":0,\"oom_kills\":3,\"refaults\":51001}");
+	view.pressure_before.known = view.pressure_after.known = false; /* without PSI */
+	shows("\nwaits for memory: none\n");
+	view.is_part = true;
+	shows(none);
+	view.is_part = false;
+	view.pressure_after.refaults = 0; /* not known */
 	shows(none);
 	victim(8, "b", "/b", 0);
 	shows("\nwaits for memory: none\n");

@@ -34,14 +34,15 @@ struct memory_pressure {
 	unsigned int full_avg10;
 	uint64_t some; /* us since the machine started */
 	uint64_t full;
-	uint64_t oom_kills; /* see memory_oom_kills() */
+	uint64_t oom_kills; /* see memory_counts() */
+	uint64_t refaults;  /* pages that were read again after reclaim took them */
 };
 
 /** memory_pressure_read - read the machine's as it is now; allocates nothing; not known if the kernel has no PSI */
 void memory_pressure_read(struct memory_pressure *pressure);
 
-/** memory_oom_kills - read the kernel's own count; @proc: of /proc, or -1; false, and unchanged, if it has none */
-bool memory_oom_kills(int proc, uint64_t *count);
+/** memory_counts - read the kernel's own counts alone; @proc: of /proc, or -1; false if it has none of OOM kills */
+bool memory_counts(int proc, struct memory_pressure *pressure);
 
 /**
  * memory_pressure_parse - parse the text of /proc/pressure/memory, which may be joined to one line
