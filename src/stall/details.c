@@ -9,12 +9,14 @@
 static void note_request(struct details *details, struct resolver *resolver,
 			 const struct record *record, const char *field)
 {
+	struct stall *stall = details->stall;
+
 	resolver_event(resolver, record, field, details->gfp_names, sizeof(details->gfp_names));
-	details->has_request = true;
-	details->order = record->fields.order;
-	details->gfp = record->fields.gfp;
+	stall->has_gfp = true;
+	stall->order = record->fields.order;
+	stall->gfp = record->fields.gfp;
 	if (record->fields.memcg_id)
-		details->memcg_id = record->fields.memcg_id;
+		stall->memcg_id = record->fields.memcg_id;
 }
 
 static void add_count(struct stall_counts *counts, enum stall_count which, uint64_t count)
@@ -29,12 +31,12 @@ static void add_pages(struct stall_counts *counts, enum stall_count which, uint3
 		add_count(counts, which, pages);
 }
 
-static void note_priority(struct details *details, int priority)
+static void note_priority(struct stall *stall, int priority)
 {
-	if (priority < 0 || (details->has_priority && details->priority <= priority))
+	if (priority < 0 || (stall->has_priority && stall->priority <= priority))
 		return;
-	details->has_priority = true;
-	details->priority = priority;
+	stall->has_priority = true;
+	stall->priority = priority;
 }
 
 static void note_node(struct details *details, int nid)
@@ -62,10 +64,10 @@ static struct outcome *add_outcome(struct details *details, int32_t status)
 
 static void note_inactive_list(struct details *details, const struct record_fields *fields)
 {
-	struct stall_counts *counts = &details->counts;
+	struct stall_counts *counts = &details->stall->counts;
 
 	note_node(details, fields->nid);
-	note_priority(details, fields->priority);
+	note_priority(details->stall, fields->priority);
 	add_pages(counts, COUNT_SCANNED, fields->nr_scanned);
 	if (fields->nr_scanned != RECORD_PAGES_UNKNOWN)
 		add_count(counts, COUNT_RECLAIMED, fields->nr_reclaimed);
@@ -76,10 +78,11 @@ static void note_inactive_list(struct details *details, const struct record_fiel
 void details_event(struct details *details, const struct plan *plan, struct resolver *resolver,
 		   const struct record *record)
 {
+	struct stall *stall = details->stall;
 	struct outcome *outcome;
 
 	if (record->stack.number)
-		details->stack = record->stack.number;
+		stall->stack = record->stack.number;
 	switch (plan->events[record->event].id) {
 	case EVENT_DIRECT_RECLAIM_BEGIN:
 	case EVENT_MEMCG_RECLAIM_BEGIN:
@@ -91,13 +94,13 @@ void details_event(struct details *details, const struct plan *plan, struct reso
 		break;
 	case EVENT_TRY_TO_COMPACT:
 		note_request(details, resolver, record, "gfp_mask");
-		add_count(&details->counts, COUNT_COMPACTIONS, 1);
+		add_count(&stall->counts, COUNT_COMPACTIONS, 1);
 		break;
 	case EVENT_DIRECT_RECLAIM_END:
 	case EVENT_MEMCG_RECLAIM_END:
 	case EVENT_NODE_RECLAIM_END:
-		details->has_reclaimed = true;
-		details->nr_reclaimed += record->fields.nr_reclaimed;
+		stall->has_reclaimed = true;
+		stall->nr_reclaimed += record->fields.nr_reclaimed;
 		break;
 	case EVENT_SHRINK_INACTIVE:
 		note_inactive_list(details, &record->fields);
@@ -119,7 +122,7 @@ void details_event(struct details *details, const struct plan *plan, struct reso
 void details_slab(struct details *details, int nid, int priority)
 {
 	note_node(details, nid);
-	note_priority(details, priority);
+	note_priority(details->stall, priority);
 }
 
 /* "0,2-3", as the kernel lists nodes; pairs make the longest text, which has room */
@@ -152,7 +155,6 @@ static void print_outcomes(const struct details *details, char text[STALL_OUTCOM
 {
 	size_t used = 0;
 
-	text[0] = '\0';
 	if (details->more_outcomes)
 		used = snprintf(text, STALL_OUTCOMES_MAX, "%" PRIu32 " others",
 				details->more_outcomes);
@@ -167,23 +169,18 @@ static void print_outcomes(const struct details *details, char text[STALL_OUTCOM
 	}
 }
 
-void details_tell(const struct details *details, bool whole, struct stall *stall)
+void details_end(const struct details *details, bool whole)
 {
-	stall->order = details->has_request ? details->order : -1;
-	stall->has_gfp = details->has_request;
-	stall->gfp = details->gfp;
+	struct stall *stall = details->stall;
+
 	stall->gfp_names = details->gfp_names;
 	stall->compaction = details->nr_outcomes ? details->outcomes[0].name : "";
-	stall->memcg_id = details->memcg_id;
-	stall->stack = details->stack;
-	stall->has_priority = details->has_priority;
-	stall->priority = details->priority;
 	print_nodes(details->nodes, stall->nodes);
-	stall->outcomes[0] = '\0';
-	if (!whole)
+	if (whole) {
+		print_outcomes(details, stall->outcomes);
 		return;
-	stall->has_reclaimed = details->has_reclaimed;
-	stall->nr_reclaimed = details->nr_reclaimed;
-	stall->counts = details->counts;
-	print_outcomes(details, stall->outcomes);
+	}
+	stall->has_reclaimed = false;
+	stall->nr_reclaimed = 0;
+	stall->counts = (struct stall_counts){ 0 };
 }

@@ -20,21 +20,12 @@ struct outcome {
 /*
  * Details of a stall from the events inside: order, gfp flags, pages reclaimed, outcomes. Events come
  * the latest first. The names of flags and outcomes differ between kernels: each event's format has
- * them. Starts with all zeros.
+ * them. Starts with all zeros but for the stall, whose members events set.
  */
 struct details {
-	bool has_request;
-	bool has_reclaimed;
-	bool has_priority;
-	int order;
-	int priority; /* the lowest */
-	uint32_t gfp;
-	uint32_t stack; /* number of the earliest one */
+	struct stall *stall;
 	char gfp_names[STALL_GFP_MAX];
-	uint64_t nr_reclaimed; /* pages */
-	uint64_t memcg_id;     /* that was reclaimed first */
-	uint64_t nodes;	       /* a bit each; the last one is of all from 63 on */
-	struct stall_counts counts;
+	uint64_t nodes; /* a bit each; the last one is of all from 63 on */
 	struct outcome outcomes[DETAILS_OUTCOMES]; /* the latest first */
 	unsigned int nr_outcomes;
 	uint32_t more_outcomes; /* before these, of any kind */
@@ -48,11 +39,11 @@ void details_event(struct details *details, const struct plan *plan, struct reso
 void details_slab(struct details *details, int nid, int priority);
 
 /**
- * details_tell - set the members of a stall that come from events
+ * details_end - after the last event
  * @whole: no event is missing, so that sums are right
  *
- * @stall points into @details from then on.
+ * The stall points into @details from then on.
  */
-void details_tell(const struct details *details, bool whole, struct stall *stall);
+void details_end(const struct details *details, bool whole);
 
 #endif

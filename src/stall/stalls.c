@@ -136,30 +136,29 @@ static bool lacks_lost(const struct stalls *stalls, struct log_cursor end)
 
 static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cursor end)
 {
-	const struct stall_sum *sum = &stalls->walk.sum;
 	struct stall *stall = &stalls->stall;
-	const struct log_entry *entry = end.entry;
+	struct log_entry *entry = end.entry;
 	const struct plan *plan = stalls->walk.plan;
 	/* Stalls inside it were told already: it has the time that is left. */
-	bool late = task->began_at && log_start(end.entry) <= task->began_at &&
-		    log_end(end.entry) > task->ended_at;
+	bool late = task->began_at && log_start(entry) <= task->began_at &&
+		    log_end(entry) > task->ended_at;
 	bool dropped, is_part = false;
 
-	walk_stall(&stalls->walk, end, late ? task->ended_at : 0, stall);
+	walk_stall(&stalls->walk, end, late ? task->ended_at : log_start(entry), stall);
 	stall->key = task->key;
 	if (task_key_in_interrupt(task->key))
 		stall->depth = 0;
 	else if (entry->kind == LOG_WINDOW)
-		stall->depth = log_window(end.entry)->at.depth;
+		stall->depth = log_window(entry)->at.depth;
 	else if (plan_is_wait(&plan->events[entry->event]))
-		is_part = log_pair(end.entry)->is_part;
+		is_part = log_pair(entry)->is_part;
 	else
-		stall->depth = plan->function_graph || log_pair(end.entry)->within;
-	dropped = task->dropped_at > stall->start || sum->cut;
+		stall->depth = plan->function_graph || log_pair(entry)->within;
+	dropped = task->dropped_at > stall->start || stalls->walk.cut;
 	stall->incomplete = lacks_lost(stalls, end) ? LACKS_LOST :
 			    dropped || late	    ? LACKS_DROPPED :
 			    is_part		    ? LACKS_PART :
-			    sum->no_switch	    ? LACKS_SWITCH :
+			    stalls->walk.no_switch  ? LACKS_SWITCH :
 						      LACKS_NOTHING;
 	/* The begin of a wait around it may have come before the run, or be lost. */
 	stall->waited = stall->start < stalls->began || task->waited_until > stall->start ||
@@ -173,7 +172,7 @@ static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cu
 	stalls->limited += dropped;
 	if (dropped && stall->start <= task->slow_first)
 		task->nr_dropped = 0; /* they were inside */
-	details_tell(&sum->details, task->dropped_at <= stall->start, stall);
+	details_end(&stalls->walk.details, task->dropped_at <= stall->start);
 	return stalls->ended(stalls->context, stall);
 }
 
@@ -291,8 +290,7 @@ static int end_silent(struct stalls *stalls, struct log_task *task)
 
 static int evict_task(struct stalls *stalls, struct log_task *task)
 {
-	if (task->nr_chunks && task->last > task->dropped_at)
-		task->dropped_at = task->last;
+	task->dropped_at = MAX(task->dropped_at, task->nr_chunks ? task->last : 0);
 	return forget_task(stalls, task);
 }
 
@@ -399,7 +397,8 @@ static inline int append_entry(struct stalls *stalls, struct log_task *task, enu
 /* Begins inside a window that ended have lost their ends. The edges of a foreign clock are uncertain. */
 static void forget_begins(const struct stalls *stalls, struct log_task *task, uint64_t calltime)
 {
-	task_log_forget_begins(task, calltime);
+	while (task->nr_open && task->open[task->nr_open - 1]->ts >= calltime)
+		task->nr_open--;
 	if (task->wait_start > calltime + stalls->walk.edge)
 		task->nr_waits = 0;
 }
@@ -640,21 +639,17 @@ static bool compacts(const struct stalls *stalls, const struct log_task *task)
 
 	for (bool any = log_cursor_end(&cursor, task); any; any = log_cursor_back(&cursor)) {
 		const struct log_entry *entry = cursor.entry;
+		int id;
 
 		if (entry->ts < task->wait_start)
 			break;
 		if (entry->kind > LOG_END || entry->kind == LOG_WINDOW)
 			continue;
-		switch (stalls->walk.plan->events[entry->event].id) {
-		case EVENT_DIRECT_RECLAIM_BEGIN:
-		case EVENT_DIRECT_RECLAIM_END:
+		id = stalls->walk.plan->events[entry->event].id;
+		if (id == EVENT_DIRECT_RECLAIM_BEGIN || id == EVENT_DIRECT_RECLAIM_END)
 			return false;
-		case EVENT_TRY_TO_COMPACT:
-		case EVENT_COMPACTION_BEGIN:
+		if (id == EVENT_TRY_TO_COMPACT || id == EVENT_COMPACTION_BEGIN)
 			return true;
-		default:
-			break;
-		}
 	}
 	return false;
 }
@@ -899,44 +894,43 @@ static int leave_cpu(struct stalls *stalls, const struct record *record, uint16_
 			  &task);
 }
 
+static void note_wakeup(struct stalls *stalls, const struct record *record)
+{
+	struct log_task *task = task_of_thread(stalls, record->sched.tid);
+	struct log_off_cpu *off_cpu = task && task->off_cpu ? log_off_cpu(task->off_cpu) : NULL;
+
+	if (!off_cpu || off_cpu->woken)
+		return;
+	off_cpu->woken = MAX(record->ts, task->off_cpu->ts);
+	if (off_cpu->state != STATE_WAITED)
+		off_cpu->cpu = runs_cpu(&stalls->cpus, record->sched.target_cpu);
+}
+
 int stalls_sched(struct stalls *stalls, const struct record *record)
 {
 	struct runs *runs = &stalls->walk.runs;
-	struct log_task *task = NULL;
+	struct log_task *task;
 	struct log_off_cpu *off_cpu;
 	uint16_t cpu;
-	int ret = 0;
+	int ret;
 
-	switch (stalls->walk.plan->events[record->event].id) {
-	case EVENT_SCHED_WAKEUP:
-		task = task_of_thread(stalls, record->sched.tid);
-		if (!task || !task->off_cpu)
-			break;
-		off_cpu = log_off_cpu(task->off_cpu);
-		if (off_cpu->woken)
-			break;
-		off_cpu->woken = record->ts > task->off_cpu->ts ? record->ts : task->off_cpu->ts;
-		if (off_cpu->state != STATE_WAITED)
-			off_cpu->cpu = runs_cpu(&stalls->cpus, record->sched.target_cpu);
-		break;
-	case EVENT_SCHED_SWITCH:
-		cpu = runs_cpu(&stalls->cpus, record->cpu);
-		ret = leave_cpu(stalls, record, cpu);
-		/* The task that comes was off its CPU before, also where that was not recorded. */
-		task = task_of_thread(stalls, record->sched.tid);
-		if (!ret && record->sched.tid && (!task || !task->off_cpu))
-			ret = log_switch(stalls, record, cpu, record->sched.tid, STATE_OFF, &task);
-		if (!ret && task) {
-			off_cpu = log_off_cpu(task->off_cpu);
-			off_cpu->came = record->ts;
-			off_cpu->run = runs->newest[off_cpu->cpu];
-			task->off_cpu = NULL;
-		}
-		runs_switch(runs, cpu, record, task && is_reclaiming(stalls, task));
-		break;
-	default:
-		break;
+	if (stalls->walk.plan->events[record->event].id == EVENT_SCHED_WAKEUP) {
+		note_wakeup(stalls, record);
+		return 0;
 	}
+	cpu = runs_cpu(&stalls->cpus, record->cpu);
+	ret = leave_cpu(stalls, record, cpu);
+	/* The task that comes was off its CPU before, also where that was not recorded. */
+	task = task_of_thread(stalls, record->sched.tid);
+	if (!ret && record->sched.tid && (!task || !task->off_cpu))
+		ret = log_switch(stalls, record, cpu, record->sched.tid, STATE_OFF, &task);
+	if (!ret && task) {
+		off_cpu = log_off_cpu(task->off_cpu);
+		off_cpu->came = record->ts;
+		off_cpu->run = runs->newest[off_cpu->cpu];
+		task->off_cpu = NULL;
+	}
+	runs_switch(runs, cpu, record, task && is_reclaiming(stalls, task));
 	return ret;
 }
 

@@ -236,13 +236,6 @@ static inline struct log_entry *task_log_newest(const struct log_task *task)
 	return task->newest ? task->newest->last : NULL;
 }
 
-/** task_log_forget_begins - begins that are open since @from or later lost their end */
-static inline void task_log_forget_begins(struct log_task *task, uint64_t from)
-{
-	while (task->nr_open && task->open[task->nr_open - 1]->ts >= from)
-		task->nr_open--;
-}
-
 /** task_log_truncate - drop all entries but the begins that are open */
 void task_log_truncate(struct task_log *log, struct log_task *task);
 

@@ -19,17 +19,17 @@ static void note_logged_event(struct walk *walk, struct log_entry *entry)
 
 	log_record(entry, &record);
 	decode_fields(walk->decode, &record);
-	details_event(&walk->sum.details, walk->plan, walk->resolver, &record);
+	details_event(&walk->details, walk->plan, walk->resolver, &record);
 }
 
 /* ---- where the time went ---- */
 
-static void add_shrinker(struct stall_sum *sum, const struct work *work, struct stall_slice slice)
+static void add_shrinker(struct walk *walk, const struct work *work, struct stall_slice slice)
 {
 	slice.shrinker = work->shrinker;
 	slice.callback = work->callback;
 	slice.group = work->group;
-	sum->cut |= slices_add(sum->shrinkers, &sum->nr_shrinkers, &slice);
+	walk->cut |= slices_add(walk->shrinkers, &walk->stall->nr_shrinkers, &slice);
 }
 
 /*
@@ -42,24 +42,24 @@ static void spend(struct walk *walk, uint64_t from, enum phase_state state,
 	const struct work *work = &walk->levels[walk->nr_levels - 1].work;
 	uint64_t ns;
 
-	from = MAX(from, walk->start);
+	from = MAX(from, walk->stall->start);
 	if (from >= walk->at)
 		return;
 	ns = walk->at - from;
 	if (off_cpu && state == STATE_WAITED)
-		slices_add_runners(&walk->runs, off_cpu, from, walk->at, walk->sum.runners,
-				   &walk->sum.nr_runners);
+		slices_add_runners(&walk->runs, off_cpu, from, walk->at, walk->runners,
+				   &walk->stall->nr_runners);
 	walk->at = from;
-	phases_spend(&walk->sum.phases, work->group, work->part, state, ns);
+	phases_spend(&walk->stall->phases, work->group, work->part, state, ns);
 	if (work->shrinker) {
 		struct stall_slice slice = { .ns = ns };
 
 		slice.in[state] = ns;
-		add_shrinker(&walk->sum, work, slice);
+		add_shrinker(walk, work, slice);
 	}
 	if (off_cpu && state != STATE_WAITED && off_cpu->function)
-		walk->sum.cut |= slices_add(
-			walk->sum.sleeps, &walk->sum.nr_sleeps,
+		walk->cut |= slices_add(
+			walk->sleeps, &walk->stall->nr_sleeps,
 			&(struct stall_slice){
 				.shrinker = work->shrinker,
 				.callback = work->callback,
@@ -77,7 +77,7 @@ static void spend_seen(struct walk *walk, uint64_t from)
 	if (from >= walk->at)
 		return;
 	spend(walk, from, walk->state, NULL);
-	walk->state = walk->off_cpu ? STATE_RUNNING : STATE_UNKNOWN;
+	walk->state = walk->stall->off_cpu ? STATE_RUNNING : STATE_UNKNOWN;
 }
 
 /*
@@ -137,7 +137,7 @@ static void walk_pair(struct walk *walk, struct log_entry *end)
 	if (plan_is_wait(&walk->plan->events[end->event]))
 		return;
 	if (walk->plan->events[end->event].id == EVENT_SLAB_END) {
-		details_slab(&walk->sum.details, pair->nid, pair->priority);
+		details_slab(&walk->details, pair->nid, pair->priority);
 		return;
 	}
 	note_logged_event(walk, end);
@@ -155,13 +155,13 @@ static void enter_level(struct walk *walk, struct log_entry *entry)
 	};
 
 	if (walk->nr_levels > WALK_LEVELS) {
-		walk->sum.cut = true;
+		walk->cut = true;
 		return;
 	}
 	spend_seen(walk, level.end);
 	if (entry->kind == LOG_WINDOW) {
 		level.role = resolver_role(walk->resolver, log_window(entry)->at.function);
-		walk->sum.nr_windows += entry->slow;
+		walk->stall->nr_windows += entry->slow;
 		if (around->entry && around->entry->kind == LOG_WINDOW &&
 		    log_window(entry)->at.depth - 1 > log_window(around->entry)->at.depth)
 			walk->gap = true;
@@ -173,7 +173,7 @@ static void enter_level(struct walk *walk, struct log_entry *entry)
 			level.work.shrinker = log_pair(entry)->shrinker;
 			level.work.callback = log_pair(entry)->callback;
 		}
-		walk->sum.nr_events += 2;
+		walk->stall->nr_events += 2;
 		walk_pair(walk, entry);
 	}
 	entry->role = (int16_t)level.role;
@@ -181,15 +181,15 @@ static void enter_level(struct walk *walk, struct log_entry *entry)
 	set_work(&level, around, walk->plan);
 	walk->levels[walk->nr_levels++] = level;
 	if (level.role == ROLE_SHRINKER && level.work.shrinker)
-		add_shrinker(&walk->sum, &level.work,
+		add_shrinker(walk, &level.work,
 			     (struct stall_slice){
 				     .count = 1,
 				     .scanned = log_pair(entry)->scanned,
 				     .freed = log_pair(entry)->freed,
 			     });
 	if (entry->slow) {
-		entry->next = walk->windows;
-		walk->windows = entry;
+		entry->next = walk->stall->windows;
+		walk->stall->windows = entry;
 	}
 }
 
@@ -212,7 +212,7 @@ static void walk_event(struct walk *walk, struct log_entry *entry)
 	const struct plan_event *event = &walk->plan->events[entry->event];
 
 	leave_until(walk, entry->ts + walk->edge, false);
-	if (entry->ts + walk->edge < walk->start || entry->ts > walk->end)
+	if (entry->ts + walk->edge < walk->stall->start || entry->ts > walk->stall->end)
 		return;
 	if (walk->state == STATE_OFF)
 		spend_seen(walk, entry->ts);
@@ -226,7 +226,7 @@ static void walk_event(struct walk *walk, struct log_entry *entry)
 		events = log_events(level->entry);
 		entry->next = *events;
 		*events = entry;
-		walk->sum.nr_events++;
+		walk->stall->nr_events++;
 		return;
 	}
 }
@@ -242,8 +242,8 @@ static void walk_off_cpu(struct walk *walk, struct log_entry *entry)
 	uint64_t came = off_cpu->came ? off_cpu->came : UINT64_MAX, woken = came;
 	bool lost = off_cpu->state == STATE_OFF;
 
-	if (!walk->off_cpu || came <= walk->start || entry->ts >= walk->end ||
-	    (!off_cpu->came && entry->ts <= walk->start))
+	if (!walk->stall->off_cpu || came <= walk->stall->start || entry->ts >= walk->stall->end ||
+	    (!off_cpu->came && entry->ts <= walk->stall->start))
 		return;
 	leave_until(walk, came, false);
 	lost |= came > walk->at + SWITCH_EDGE ||
@@ -255,8 +255,8 @@ static void walk_off_cpu(struct walk *walk, struct log_entry *entry)
 		       entry->ts + SWITCH_EDGE < innermost(walk)->start;
 	}
 	spend_seen(walk, came);
-	if (lost && came > walk->start + SWITCH_EDGE) {
-		walk->sum.no_switch = true;
+	if (lost && came > walk->stall->start + SWITCH_EDGE) {
+		walk->no_switch = true;
 		if (came == walk->at)
 			walk->state = STATE_OFF;
 		leave_until(walk, entry->ts, false);
@@ -267,8 +267,8 @@ static void walk_off_cpu(struct walk *walk, struct log_entry *entry)
 	}
 	if (lost)
 		return;
-	entry->next = walk->off_times;
-	walk->off_times = entry;
+	entry->next = walk->stall->off_times;
+	walk->stall->off_times = entry;
 	if (off_cpu->woken && off_cpu->woken < came)
 		woken = off_cpu->woken;
 	spend(walk, woken, STATE_WAITED, off_cpu);
@@ -303,17 +303,31 @@ static void walk_back(struct walk *walk, struct log_cursor cursor)
 	}
 	while (walk->nr_levels > 1)
 		leave_level(walk);
-	spend_seen(walk, walk->start);
+	spend_seen(walk, walk->stall->start);
 }
 
-static void begin_walk(struct walk *walk, uint64_t start, uint64_t end)
+void walk_stall(struct walk *walk, struct log_cursor end, uint64_t start, struct stall *stall)
 {
-	memset(&walk->sum, 0, offsetof(struct stall_sum, shrinkers));
-	walk->start = start;
-	walk->off_cpu = start >= walk->off_cpu_from;
-	walk->state = walk->off_cpu ? STATE_RUNNING : STATE_UNKNOWN;
-	walk->end = walk->at = end;
-	walk->windows = walk->off_times = NULL;
+	struct log_entry *entry = end.entry;
+
+	*stall = (struct stall){
+		.tid = entry->tid,
+		.cpu = entry->cpu,
+		.start = start,
+		.end = log_end(entry),
+		.function = entry->kind == LOG_WINDOW ? log_window(entry)->at.function : 0,
+		.shrinkers = walk->shrinkers,
+		.off_cpu = start >= walk->off_cpu_from,
+		.sleeps = walk->sleeps,
+		.runners = walk->runners,
+		.order = -1,
+		.runs = &walk->runs,
+	};
+	walk->stall = stall;
+	walk->details = (struct details){ .stall = stall };
+	walk->cut = walk->no_switch = false;
+	walk->state = stall->off_cpu ? STATE_RUNNING : STATE_UNKNOWN;
+	walk->at = stall->end;
 	walk->levels[0] = (struct level){
 		.start = start,
 		.role = ROLE_NONE,
@@ -321,42 +335,14 @@ static void begin_walk(struct walk *walk, uint64_t start, uint64_t end)
 		.reclaim = { PHASE_OUTSIDE, PART_ITSELF, 0, 0 },
 	};
 	walk->nr_levels = 1;
-}
-
-void walk_stall(struct walk *walk, struct log_cursor end, uint64_t from, struct stall *stall)
-{
-	struct log_entry *entry = end.entry;
-	struct stall_sum *sum = &walk->sum;
-
-	begin_walk(walk, from ? from : log_start(entry), log_end(entry));
 	enter_level(walk, entry);
-	walk->levels[1].start = walk->start;
-	*stall = (struct stall){
-		.tid = entry->tid,
-		.cpu = entry->cpu,
-		.start = walk->start,
-		.end = walk->at,
-		.role = walk->levels[1].role,
-		.function = entry->kind == LOG_WINDOW ? log_window(entry)->at.function : 0,
-	};
+	walk->levels[1].start = start;
+	stall->role = walk->levels[1].role;
 	walk_back(walk, end);
-	slices_sort(sum->shrinkers, sum->nr_shrinkers);
-	slices_sort(sum->sleeps, sum->nr_sleeps);
-	slices_sort(sum->runners, sum->nr_runners);
-	stall->phases = sum->phases;
-	stall->shrinkers = sum->shrinkers;
-	stall->nr_shrinkers = sum->nr_shrinkers;
-	stall->sleeps = sum->sleeps;
-	stall->nr_sleeps = sum->nr_sleeps;
-	stall->runners = sum->runners;
-	stall->nr_runners = sum->nr_runners;
-	stall->no_runner = phases_state(&sum->phases, STATE_WAITED);
-	for (size_t i = 0; i < sum->nr_runners; i++)
-		stall->no_runner -= sum->runners[i].ns;
-	stall->nr_windows = sum->nr_windows;
-	stall->nr_events = sum->nr_events;
-	stall->windows = walk->windows;
-	stall->off_times = walk->off_times;
-	stall->runs = &walk->runs;
-	stall->off_cpu = walk->off_cpu;
+	slices_sort(walk->shrinkers, stall->nr_shrinkers);
+	slices_sort(walk->sleeps, stall->nr_sleeps);
+	slices_sort(walk->runners, stall->nr_runners);
+	stall->no_runner = phases_state(&stall->phases, STATE_WAITED);
+	for (size_t i = 0; i < stall->nr_runners; i++)
+		stall->no_runner -= walk->runners[i].ns;
 }

@@ -18,22 +18,6 @@
 
 #define WALK_LEVELS 128 /* windows around each other; traced functions nest about ten deep */
 
-/* Time and details of a stall. */
-struct stall_sum {
-	struct phases phases;
-	struct details details;
-	unsigned int nr_windows;
-	unsigned int nr_events;
-	bool cut;	/* a shrinker or function has no name, for room */
-	bool no_switch; /* of the task, where there was one */
-	size_t nr_shrinkers;
-	size_t nr_sleeps;
-	size_t nr_runners;
-	struct stall_slice shrinkers[STALL_SLICES_MAX];
-	struct stall_slice sleeps[STALL_SLICES_MAX];
-	struct stall_slice runners[STALL_SLICES_MAX];
-};
-
 /* The kind of work that a window does. */
 struct work {
 	enum phase_group group;
@@ -57,28 +41,30 @@ struct walk {
 	struct decode *decode;
 	struct resolver *resolver;
 	struct runs runs;
+	struct stall *stall;	/* whose members it sets */
 	uint64_t edge;		/* ns by which a window may have begun before its calltime */
 	uint64_t off_cpu_from;	/* ns: switches are known since; UINT64_MAX: there was none */
 	bool gap;		/* a window of a depth in between was missing */
-	bool off_cpu;		/* switches are known from the start on, and count */
 	enum phase_state state; /* up to walk.at, from the nearest record before it */
-	uint64_t start;		/* ns: of the stall */
-	uint64_t end;
-	uint64_t at;		   /* ns: all time from here on is in a phase */
-	struct log_entry *windows; /* slow ones and pairs */
-	struct log_entry *off_times;
+	uint64_t at;		/* ns: all time from here on is in a phase */
 	size_t nr_levels;
 	struct level levels[WALK_LEVELS + 1]; /* level 0 is around the stall, and has no work */
-	struct stall_sum sum;
+	struct details details;
+	bool cut;	/* a shrinker or function has no name, for room */
+	bool no_switch; /* of the task, where there was one */
+	struct stall_slice shrinkers[STALL_SLICES_MAX];
+	struct stall_slice sleeps[STALL_SLICES_MAX];
+	struct stall_slice runners[STALL_SLICES_MAX];
 };
 
 /**
  * walk_stall - find out what happened in a window or pair of a task
  * @end: its entry, the last one of the stall
- * @from: ns: the stall begins then, in the middle of the window; 0: with it
+ * @start: ns: of the stall; that of the window, or later
  *
- * Sets the members of @stall that come from the log alone; its pointers are valid until the next walk.
+ * Sets the members of @stall that come from the log alone, and leaves details_end() to the caller; its pointers
+ * are valid until the next walk.
  */
-void walk_stall(struct walk *walk, struct log_cursor end, uint64_t from, struct stall *stall);
+void walk_stall(struct walk *walk, struct log_cursor end, uint64_t start, struct stall *stall);
 
 #endif
