@@ -14,23 +14,29 @@
 #include "run/replay.h"
 #include "run/report.h"
 
-/* The threshold of a configuration file is for live runs: that of the capture comes first. */
-static uint64_t choose_threshold(const struct run_context *run, const struct capture *capture)
+/*
+ * The threshold of a configuration file is for live runs: that of the capture comes first. @functions: it has
+ * no shorter ones, while its pairs of events have any length
+ */
+static uint64_t choose_threshold(const struct run_context *run, const struct capture *capture,
+				 bool functions)
 {
 	uint64_t recorded = capture_info(capture)->threshold;
 	uint64_t threshold = run->options->threshold;
-	bool is_given = options_on_command_line(run->options, "threshold");
 
-	if (recorded && !is_given && (capture_info(capture)->described || recorded > threshold))
-		return recorded;
-	if (!is_given)
+	if (!options_on_command_line(run->options, "threshold")) {
+		if (recorded && (capture_info(capture)->described || recorded > threshold))
+			return recorded;
 		log_notice("%s has no threshold of its own: stalls of %" PRIu64
 			   " us or more are shown",
 			   capture_source(capture)->dir, threshold / 1000);
-	if (threshold < recorded)
-		log_warning("threshold %" PRIu64 " us is below the %" PRIu64
-			    " us of the capture, so runs shorter than that are not in it",
-			    threshold / 1000, recorded / 1000);
+	} else if (functions && threshold < recorded) {
+		log_warning(
+			"threshold %" PRIu64 " us is below the %" PRIu64
+			" us of the capture, which is used: it has no shorter runs of functions",
+			threshold / 1000, recorded / 1000);
+		return recorded;
+	}
 	return threshold;
 }
 
@@ -47,16 +53,16 @@ static int plan_replay(const struct run_context *run, struct capture *capture, s
 		.events = run->options->events,
 		.event_setting = config_setting_name(run->options, "event", events),
 		.children = capture_source(capture)->command,
-		.threshold = choose_threshold(run, capture),
 		.off_cpu = true,
 	};
 	struct plan_offer offer;
-	int ret = config_check_report(run->options, true, request.threshold, failure);
+	int ret;
 
-	if (ret)
-		return ret;
 	capture_offer(capture, &offer);
-	ret = plan_make(plan, &request, &offer, failure);
+	request.threshold =
+		choose_threshold(run, capture, offer.function_graph && !request.leave_out);
+	ret = config_check_report(run->options, true, request.threshold, failure) ?:
+		      plan_make(plan, &request, &offer, failure);
 	if (ret && failure->status == EXIT_STATUS_NO_FEATURE && capture_info(capture)->flaws)
 		return failure_set(failure, EXIT_STATUS_USAGE, -ret,
 				   "%s: damaged: %s; there is nothing left to show",
@@ -262,10 +268,9 @@ static int replay_longest(const struct run_context *run, struct failure *failure
 	const struct options *options = run->options;
 	struct longest longest = { .most = options->longest };
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	enum log_level level;
-
 	/* The second reading says all that there is to say. */
-	level = log_set_level(LOG_LEVEL_ERROR);
+	enum log_level level = log_set_level(LOG_LEVEL_ERROR);
+
 	replay_json(run, options->read ? options->read : options->source, fd, &longest, failure);
 	log_set_level(level);
 	file_close(fd);

@@ -91,6 +91,13 @@ UNIT_TEST(test_threshold_of_the_capture)
 	assert_true(all > 0);
 	assert_int_equal(replay("allocfilt -s " KEPT " -t 1"), 0);
 	assert_int_equal(count_lines("__alloc_frozen_pages_noprof */"), all);
+	/* Its functions were traced from 50 us on: headings say so. Without them, pairs have any time. */
+	assert_int_equal(replay("allocfilt -s " KEPT " -t 10 -f json"), 0);
+	assert_int_equal(count_lines("\"threshold_ns\":50000,"), 2);
+	assert_int_equal(replay("allocfilt -s " KEPT " -t 10 -f json --function-graph=no"), 0);
+	assert_int_equal(count_lines("\"threshold_ns\":10000,"), 2);
+	assert_int_equal(replay("allocfilt -s " KEPT " -t 10 --report=20"), -EINVAL);
+	assert_non_null(strstr(failure.text, "--report 20 us is below the threshold of 50 us"));
 	assert_int_equal(replay("allocfilt -s " HAND_MADE), 0);
 	all = count_lines(" us ");
 	copy_capture(HAND_MADE);
