@@ -430,7 +430,7 @@ static int time_passed(struct pipeline *pipeline, uint64_t ts)
 	struct interval *interval = &pipeline->interval;
 	uint64_t length = pipeline->options->interval, wait = NS_PER_SECOND / 4;
 	bool ends = interval->summary;
-	int ret = 0;
+	int ret = stalls_time(pipeline->stalls, ts);
 
 	if (!pipeline->oldest && interval->summary)
 		begin_interval(pipeline, ts);
@@ -441,13 +441,13 @@ static int time_passed(struct pipeline *pipeline, uint64_t ts)
 		resolver_mark_clock(pipeline->resolver, ts, ts + pipeline->source->date);
 	if (!pipeline->oldest)
 		pipeline->oldest = ts;
-	if (ends && ts - interval->before.ts >= length)
+	if (!ret && ends && ts - interval->before.ts >= length)
 		ret = end_intervals(pipeline, ts);
 	interval->begun |= ts == interval->before.ts;
 	if (ends && length - (ts - interval->before.ts) < wait)
 		wait = length - (ts - interval->before.ts);
 	pipeline->next_look = ts + wait;
-	return ret ? ret : stalls_time(pipeline->stalls, ts);
+	return ret;
 }
 
 static noinline void learn_record(struct pipeline *pipeline, enum event_id id,
@@ -710,6 +710,8 @@ int pipeline_read_all(struct pipeline *pipeline)
 	do {
 		more = pipeline_read(pipeline);
 	} while (more > 0 && loop_now() - start < READ_LIMIT);
+	if (!more)
+		more = stalls_time(pipeline->stalls, 0);
 	return more < 0 ? more : (int)(pipeline->pages - before) + more;
 }
 

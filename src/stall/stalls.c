@@ -7,11 +7,8 @@
 
 #include "stall/walk.h"
 
-/*
- * The most by which a window's edges are off if its times and the events' come from different
- * clocks.
- */
-#define FOREIGN_CLOCK_EDGE 50000 /* ns */
+/* The most by which two clocks differ: those of a window's times and of events, or of two CPUs. */
+#define CLOCK_EDGE 50000 /* ns */
 
 /* Bits of prev_state: include/linux/sched.h */
 #define PREV_UNINTERRUPTIBLE 0x02
@@ -37,6 +34,7 @@ struct stalls {
 	struct task_log log;
 	struct walk walk;
 	struct stall stall;  /* in the callback */
+	struct record held;  /* a task's slow outermost window, see settle_held(); ts is 0: none */
 	struct gap *gaps_of; /* by runs_cpu() */
 	uint64_t lost_last;  /* ns: the last end of these; 0: there is none */
 	uint64_t began;	     /* ns: time of the first record; 0: not known */
@@ -64,7 +62,7 @@ struct stalls *stalls_new(const struct plan *plan, const struct data_source *sou
 	stalls->walk.plan = plan;
 	stalls->walk.decode = decode;
 	stalls->walk.resolver = resolver;
-	stalls->walk.edge = source->local_clock ? 0 : FOREIGN_CLOCK_EDGE;
+	stalls->walk.edge = source->local_clock ? 0 : CLOCK_EDGE;
 	/* Where memory waits are known, so is whether a silent task still waits in such a window. */
 	stalls->patience =
 		plan_event_of(plan, EVENT_WAIT_BEGIN) >= 0 ? WAIT_PATIENCE : STALL_PATIENCE;
@@ -462,13 +460,52 @@ static noinline int log_window_of_task(struct stalls *stalls, const struct recor
 							   0;
 }
 
+/*
+ * What was inside an outermost window may come after it, from a CPU whose clock is ahead of the one where it
+ * ended. So it waits for the next @record, NULL: for no more of them, and ends with the last of those inside.
+ */
+static noinline int settle_held(struct stalls *stalls, const struct record *record)
+{
+	struct record held = stalls->held;
+	const struct log_task *task = task_log_peek(&stalls->log, task_key_of(&held));
+	uint64_t began = task && task->nr_open ? task->open[task->nr_open - 1]->ts : 0;
+
+	if (record && record->ts < held.ts + CLOCK_EDGE) {
+		if (record->tid != held.tid)
+			return 0;
+		if (record->kind == RECORD_WINDOW)
+			began = record->window.calltime;
+		if (record->cpu != held.cpu && began >= held.window.calltime &&
+		    began < held.window.rettime) {
+			stalls->held.ts = MAX(held.ts, record->ts);
+			stalls->held.window.rettime = stalls->held.ts;
+			return 0;
+		}
+	}
+	stalls->held.ts = 0;
+	return log_window_of_task(stalls, &held, true);
+}
+
+static inline int settle(struct stalls *stalls, const struct record *record)
+{
+	return stalls->held.ts ? settle_held(stalls, record) : 0;
+}
+
 /* Most windows of a capture may be fast, and their tasks' logs empty. */
 int stalls_window(struct stalls *stalls, const struct record *record)
 {
 	const struct record_window *window = &record->window;
 	bool slow = window->rettime - window->calltime >= stalls->walk.plan->threshold;
+	bool outermost = slow && window->depth <= 0;
 	struct log_task *task;
+	int ret = settle(stalls, outermost ? NULL : record);
 
+	if (ret)
+		return ret;
+	if (outermost && task_key_of(record).kind == OWNER_TASK) {
+		stalls->held = *record;
+		return 0;
+	}
 	if (slow || window->depth > 0)
 		return log_window_of_task(stalls, record, slow);
 	task = task_log_peek(&stalls->log, task_key_of(record));
@@ -803,7 +840,7 @@ int stalls_event(struct stalls *stalls, struct record *record, uint64_t *ret_pai
 	*ret_pair = NO_PAIR;
 	if (event->rule != RULE_PAIR && event->rule != RULE_OWNER && event->rule != RULE_ANY_WINDOW)
 		return 0;
-	ret = task_of(stalls, record, &task);
+	ret = settle(stalls, record) ?: task_of(stalls, record, &task);
 	if (ret || event->rule != RULE_PAIR)
 		return ret ? ret : keep_event(stalls, task, record);
 	decode_fields(stalls->walk.decode, record);
@@ -912,8 +949,10 @@ int stalls_sched(struct stalls *stalls, const struct record *record)
 	struct log_task *task;
 	struct log_off_cpu *off_cpu;
 	uint16_t cpu;
-	int ret;
+	int ret = settle(stalls, record);
 
+	if (ret)
+		return ret;
 	if (stalls->walk.plan->events[record->event].id == EVENT_SCHED_WAKEUP) {
 		note_wakeup(stalls, record);
 		return 0;
@@ -971,6 +1010,7 @@ int stalls_stack(struct stalls *stalls, const struct record *record)
 
 void stalls_lost(struct stalls *stalls, int cpu, uint64_t from, uint64_t until)
 {
+	settle(stalls, NULL); /* an output that failed does so again */
 	stalls->lost_last = 0;
 	for (int place = 0; place < stalls->cpus.count; place++) {
 		struct gap *gap = &stalls->gaps_of[place];
@@ -991,12 +1031,13 @@ void stalls_lost(struct stalls *stalls, int cpu, uint64_t from, uint64_t until)
 
 int stalls_time(struct stalls *stalls, uint64_t ts)
 {
-	struct log_task *task = task_log_oldest(&stalls->log), *next;
-	int ret = 0;
+	struct log_task *task, *next;
+	int ret = settle(stalls, NULL);
 
 	if (!stalls->began)
 		stalls->began = stalls->sched_from = ts;
-	for (; !ret && task && ts > task->last && ts - task->last > STALL_PATIENCE; task = next) {
+	for (task = task_log_oldest(&stalls->log);
+	     !ret && task && ts > task->last && ts - task->last > STALL_PATIENCE; task = next) {
 		next = task_log_after(task);
 		/* One that waits is expected to be silent. */
 		ret = task->nr_waits ? 0 : end_silent(stalls, task);
@@ -1007,7 +1048,7 @@ int stalls_time(struct stalls *stalls, uint64_t ts)
 int stalls_flush(struct stalls *stalls, uint64_t ts)
 {
 	struct log_task *task;
-	int ret = 0;
+	int ret = settle(stalls, NULL);
 
 	while (!ret && (task = task_log_oldest(&stalls->log))) {
 		tell_open_wait(stalls, task, ts);

@@ -629,7 +629,7 @@ static int play_item(const char *text)
 	return put_item(&item, name, depth);
 }
 
-/* Returns what the last item returned. */
+/* Returns what the last item returned. No window is held behind it. */
 static int play(const char *log)
 {
 	int ret = 0;
@@ -638,7 +638,7 @@ static int play(const char *log)
 		ret = play_item(at);
 		at += strcspn(at, ",");
 	}
-	return ret;
+	return ret ? ret : stalls_time(run.stalls, 0);
 }
 
 __attribute__((format(printf, 1, 2), unused)) static int playf(const char *format, ...)

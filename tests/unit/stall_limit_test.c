@@ -18,7 +18,8 @@ UNIT_TEST(test_full_table_of_tasks)
 		playf("%d:alloc 200-%d", tid, 200 + tid);
 	play("101:pair 1000-1010 shr=5");
 	assert_int_equal(run.nr_pairs, 1);
-	play("999:alloc 1000-1100, 101:slab- 1130, 102:slab- 1140, 103:slab- 1150");
+	play("999:alloc 1000-1100");
+	play("101:slab- 1130, 102:slab- 1140, 103:slab- 1150");
 	assert_int_equal(run.nr_pairs, 2);
 }
 

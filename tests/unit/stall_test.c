@@ -149,6 +149,44 @@ UNIT_TEST(test_foreign_clock)
 		"7:1000-1200 W1000-1200() | 7:960-1300 P960-1300()" });
 }
 
+/* A task migrates between two returns, and the clock of its new CPU is behind that of the old one. */
+UNIT_TEST(test_clocks_of_two_cpus)
+{
+	CHECK(start, PHASES,
+	      { "what is inside ends last", "alloc 1000-2000 cpu=1, compact 1100-2001@1",
+		"7:1000-2001 compaction=901 outside=100" },
+	      { "several, a fast one, and records of other tasks between",
+		"alloc 1000-2000 cpu=1, 8:user 2001, 8:alloc 1500-2001@1 cpu=2, "
+		"zone 1200-1980@2 wrote=2002, drain 1990-2003@2, compact 1100-2005@1, 8:alloc 1400-2006",
+		"7:1000-2005 compaction=892 drain=13 outside=100 | 8:1400-2006 outside=606" },
+	      { "the ends of a pair and of a memory wait",
+		"wait+ 1050 by=direct, slab+ 1200 shr=1, alloc 1000-2000 cpu=1, slab- 2001 shr=1, "
+		"direct 1100-2002@1, wait- 2003",
+		"w7:1050-2003=direct | 7:1000-2003 direct=152 direct.shrinkers=801 outside=50 "
+		"{1=801*1}" },
+	      { "50 us at the most",
+		"alloc 100000-200000 cpu=1, compact 110000-249999@1, alloc 300000-400000 cpu=1, "
+		"compact 310000-450000@1, flush",
+		"7:100000-249999 compaction=139999 outside=10000 | 7:300000-400000 outside=100000 | "
+		"7:310000-450000 compaction=140000" },
+	      { "of the same CPU, of another task, or that began later",
+		"alloc 1000-2000, compact 1100-2001@1, flush 2001, alloc 3000-4000, "
+		"8:compact 3100-4001@1 cpu=1, flush 4001, alloc 5000-6000, "
+		"compact 6000-6100@1 cpu=1, alloc 5999-6200 cpu=1",
+		"7:1000-2000 outside=1000 | 7:1100-2001 compaction=901 | 7:3000-4000 outside=1000 | "
+		"8:3100-4001 compaction=901 | 7:5000-6000 outside=1000 | "
+		"7:5999-6200 compaction=100 outside=101" },
+	      { "behind a loss, a stall is complete without it",
+		"alloc 1000-2000 cpu=1, lost 2001-3000, compact 1100-3001@1, flush 3001",
+		"7:1000-2000 outside=1000 | 7:1100-3001? compaction=1901" });
+	CHECK(start, LINES,
+	      { "what is inside is shown inside", "alloc 1000-2000 cpu=1, compact 1100-2001@1",
+		"7:1000-2001 W1100-2001() W1000-2001()" },
+	      { "an event of the next window is not",
+		"alloc 1000-2000, direct+ 2010 cpu=1, direct 2005-2300 cpu=1",
+		"7:1000-2000 W1000-2000() | 7:2005-2300 W2005-2300(2010)" });
+}
+
 /* Which lines of what size: the payload of an event is kept as it was. */
 UNIT_TEST(test_payloads)
 {
@@ -781,6 +819,7 @@ UNIT_TEST(test_random_calls)
 					got_wait, NULL);
 		for (int i = 0; i < made.nr_records; i++)
 			put_record(&made.records[i]);
+		assert_int_equal(stalls_time(run.stalls, 0), 0);
 		assert_int_equal(run.count, roots);
 		assert_int_equal(stalls_limited(run.stalls), 0);
 	}

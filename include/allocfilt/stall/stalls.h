@@ -15,7 +15,8 @@
  * and pairs are inside, which events they own and where the time went. Before, records wait in
  * their page, for the order of time alone (merge.h).
  *
- * A window of depth 0 is an outermost one. The window around one of another depth may never arrive:
+ * A window of depth 0 is an outermost one. It waits for up to 50 us, as records of what was inside may come
+ * after it: clocks of CPUs differ. The window around one of another depth may never arrive:
  * its record was lost, or another user of function_graph, also a return fprobe, adds to the depth. Then
  * it is a stall of its own, with its depth if records were lost since. It ends when a window of depth 0
  * ends that does not contain it; when its task was silent for WAIT_PATIENCE, in no memory wait and in no
@@ -94,7 +95,8 @@ void stalls_work(struct stalls *stalls, const struct record *record);
 void stalls_sched_stop(struct stalls *stalls);
 
 /**
- * stalls_time - end the stalls of tasks that at @ts were silent for WAIT_PATIENCE
+ * stalls_time - no record is inside the last window; end the stalls of tasks that at @ts were silent for
+ * WAIT_PATIENCE, 0: of none
  *
  * For some times a second. Returns 0, or what the callback returned.
  */
