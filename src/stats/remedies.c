@@ -297,7 +297,7 @@ void remedies_wait(struct remedies *remedies, const struct named_stall *named,
 const struct remedy *remedies_at(const struct remedies *remedies, int rank, uint64_t *ret_ns)
 {
 	const uint64_t *ns = remedies->ns;
-	uint64_t weights[REMEDIES];
+	uint64_t weights[REMEDIES], waited = ns[CPU] + ns[CPU_RECLAIMING] + ns[CPU_OWN];
 	int row = -1;
 
 	if (rank >= REMEDIES_SHOWN)
@@ -309,9 +309,11 @@ const struct remedy *remedies_at(const struct remedies *remedies, int rank, uint
 		if (ns[i] && rows[i].groups == BIT(PHASE_OOM))
 			weights[i] = UINT64_MAX;
 	}
-	weights[CPU_OWN] = 0;
-	if (20 * ns[CPU_OWN] > ns[CPU] + ns[CPU_RECLAIMING] + ns[CPU_OWN])
-		weights[CPU_OWN] = UINT64_MAX - 1;
+	/* Our own part is small, and comes before the rest of the waits for a CPU, if these are shown. */
+	if (20 * ns[CPU_OWN] > waited && waited >= remedies->total / 10)
+		weights[CPU_OWN] = waited;
+	else
+		weights[CPU_OWN] = 0;
 	do {
 		row = ranking_next(weights, sizeof(weights[0]), REMEDIES, row);
 	} while (row >= 0 && rank--);

@@ -133,10 +133,12 @@ for my $of ($end->{stalls}, @{$end->{cgroups}}) {
 
 my $all = sum0(values %ns);
 delete $ns{''};
-my %place = map { $_ => $_ eq 'oom' ? 0 : $_ eq 'cpu_own' ? 1 : /^(?:allocator_runs|not_recorded)$/ ? 3 : 2 } keys %ns;
+my %place = map { $_ => $_ eq 'oom' ? 0 : /^(?:allocator_runs|not_recorded)$/ ? 2 : 1 } keys %ns;
 my $cpu = sum0(map { $ns{$_} // 0 } qw(cpu cpu_reclaiming cpu_own));
-my @expected = grep { $ns{$_} && ($_ eq 'oom' || ($_ eq 'cpu_own' ? 20 * $ns{$_} > $cpu : $ns{$_} >= int($all / 10))) }
-	sort { $place{$a} <=> $place{$b} || $ns{$b} <=> $ns{$a} } keys %ns;
+# Our own part counts as all waits for a CPU, from a twentieth of them on.
+my %weight = (%ns, cpu_own => 20 * ($ns{cpu_own} // 0) > $cpu ? $cpu : 0);
+my @expected = grep { $ns{$_} && ($_ eq 'oom' || ($weight{$_} && $weight{$_} >= int($all / 10))) }
+	sort { $place{$a} <=> $place{$b} || $weight{$b} <=> $weight{$a} } keys %ns;
 $#expected = 2 if @expected > 3;
 my @shown = @{$end->{remedies}};
 my $is = join ' ', map { "$_->{key} $_->{total_ns}" } @shown;

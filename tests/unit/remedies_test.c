@@ -291,11 +291,24 @@ UNIT_TEST(test_cpu)
 	spend(PHASE_MEMORY_HIGH, 1000);
 	spend(PHASE_NODE_RECLAIM, 1000);
 	assert_string_equal(key_at(2), "swap_in");
+	/* More than a twentieth of a wait for a CPU that is no tenth of all time. */
 	count((struct made){ PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, .runner = "allocfilt" }, 1);
-	assert_string_equal(remedies_at(&remedies, 0, &ns)->key, "cpu_own");
-	assert_int_equal(ns, 6);
+	for (int rank = 0; rank < 3; rank++) {
+		assert_string_not_equal(key_at(rank), "cpu_own");
+		assert_string_not_equal(key_at(rank), "nothing");
+	}
 	assert_string_equal(key_at(3), "nothing");
 	assert_int_equal(remedies.total, 3101);
+	/* All waits for a CPU rank it: 701, behind three of 1000, and before these. */
+	count((struct made){ PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_WAITED, .runner = "other" },
+	      550);
+	count((struct made){ PHASE_OUTSIDE, PART_ITSELF, STATE_WAITED, .runner = "allocfilt" }, 50);
+	for (int rank = 0; rank < 3; rank++)
+		assert_string_not_equal(key_at(rank), "cpu_own");
+	count((struct made){ PHASE_DIRECT_RECLAIM, PART_ITSELF, STATE_WAITED, .runner = "other" },
+	      300);
+	assert_string_equal(remedies_at(&remedies, 0, &ns)->key, "cpu_own");
+	assert_int_equal(ns, 6 + 50);
 }
 
 /* A long wait is in a stall already. Of a short one the reason alone is known, and perhaps the limit. */
