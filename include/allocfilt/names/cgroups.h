@@ -55,7 +55,7 @@ bool cgroups_is_inner(const struct cgroups *cgroups, const char *path);
 /**
  * cgroups_limit - the only one of a task's cgroup and those above it that was at a limit in the run
  *
- * Of a cgroup of which nobody knows whether it was, it counts whether it has a limit. Allocates nothing; reads
+ * Where it is not known whether a cgroup was at a limit, one that has a limit counts. Allocates nothing; reads
  * a task's cgroups at most once a second. @ts: ns, the trace clock: a stall's end. Returns @limit, with its
  * path; "": not known.
  */
