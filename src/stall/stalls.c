@@ -461,8 +461,8 @@ static noinline int log_window_of_task(struct stalls *stalls, const struct recor
 }
 
 /*
- * What was inside an outermost window may come after it, from a CPU whose clock is ahead of the one where it
- * ended. So it waits for the next @record, NULL: for no more of them, and ends with the last of those inside.
+ * A window or pair inside an outermost window may come after it, from a CPU whose clock is ahead of that of its
+ * end. So the outermost one waits for the next @record, NULL: for no more, and ends with the last one inside.
  */
 static noinline int settle_held(struct stalls *stalls, const struct record *record)
 {
