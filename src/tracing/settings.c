@@ -313,7 +313,7 @@ static bool is_alive(const char *pid)
 	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
 	file_read_start(file_open(NULL, path, FILE_TEXT_MAX), text, sizeof(text));
 	state = strrchr(text, ')');
-	return state && !strchr("ZX", state[2]);
+	return state && state[1] && !strchr("ZX", state[2]);
 }
 
 /* Tasks come and go in such a list, but it has one of those that we wrote as long as one is alive. */
