@@ -245,9 +245,10 @@ for my $index (0 .. $#records) {
 for my $wait (grep { $goes_on && $_->{in_progress} } @waits) {
 	my $list = $pending{$wait->{task}} //= [];
 
-	# Its inside is not told before it ends, but for windows that are stalls.
-	splice @$list, min($inside{$wait->{task}} // 0, scalar @$list)
-		if ($ended{$wait->{task}} // 0) <= $wait->{start};
+	# Its inside is told when it ends, but for windows that are stalls. An end that came while the text
+	# was read is lost: then what is slow inside is a stall of its own.
+	next if ($ended{$wait->{task}} // 0) > $wait->{start};
+	$_->{within_open} = 1 for @$list[min($inside{$wait->{task}} // 0, scalar @$list) .. $#$list];
 }
 push @roots, @{$pending{$_}} for keys %pending;
 push @{$alone{$_}}, [$left{$_}{us}, 0] for keys %left;
@@ -929,7 +930,7 @@ for my $task (sort keys %roots) {
 			my $inside = ($start + $root->{us}) / 2 >= ($ends_after{$task} // 'inf') / 1000;
 
 			# The text may lack its begin, or the end of the function around it.
-			next if $goes_on && ($start <= $from / 1000 + LATE || $inside);
+			next if $goes_on && ($start <= $from / 1000 + LATE || $inside || $root->{within_open});
 			wrong("no stall: $root->{name} of $root->{task} at ", $root->{us} / 1e6,
 			      ", $root->{ns} ns");
 			next;
