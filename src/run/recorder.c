@@ -644,9 +644,10 @@ int recorder_finish(struct recorder *recorder, struct failure *failure)
 	if (last)
 		snprintf(segments, sizeof(segments), "; segments %06u to %06u",
 			 recorder->first_segment, last);
-	log_notice("%s: %" PRIu64 " bytes of data recorded, %s%s", recorder->options->write,
-		   capture_bytes(recorder->writer), text_counted(counted, lost, "record{s} lost"),
-		   segments);
+	/* Records that another reader took are counted when they are missed, in a report. */
+	log_notice("%s: %" PRIu64 " bytes of data recorded%s%s%s", recorder->options->write,
+		   capture_bytes(recorder->writer), lost ? ", " : "",
+		   lost ? text_counted(counted, lost, "record{s} lost") : "", segments);
 	if (lost)
 		losses_report_all(recorder->losses, true);
 	return ret ? file_failed(recorder, ret, failure) : 0;
