@@ -644,7 +644,7 @@ int recorder_finish(struct recorder *recorder, struct failure *failure)
 	if (last)
 		snprintf(segments, sizeof(segments), "; segments %06u to %06u",
 			 recorder->first_segment, last);
-	/* Records that another reader took are counted when they are missed, in a report. */
+	/* The run does not see the records that another reader takes: a report counts them. */
 	log_notice("%s: %" PRIu64 " bytes of data recorded%s%s%s", recorder->options->write,
 		   capture_bytes(recorder->writer), lost ? ", " : "",
 		   lost ? text_counted(counted, lost, "record{s} lost") : "", segments);
