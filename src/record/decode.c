@@ -85,7 +85,7 @@ static const struct binding superblock_bindings[] = {
 	{ NULL },
 };
 
-/* The place of a field, and its way to a number of 8 bytes: see load_field(). */
+/* The place of a field, and its way to a number of 8 bytes: see load_fields(). */
 struct field {
 	uint64_t mask;	/* of the bits that it has; all for one with a sign */
 	uint16_t last;	/* offset of the 8 bytes that end with the field */
@@ -393,26 +393,20 @@ static int ignore_format(void *decode, const char *system, const char *name)
 /* ---- records ---- */
 
 /* In big-endian data the field is in the low bits of the 8 bytes that end with it, else in the high ones. */
-static inline uint64_t load_field(const struct decode *decode, const struct field *field,
-				  const char *data)
-{
-	uint64_t value = load_64(data + field->last, decode->big_endian);
-
-	if (decode->big_endian)
-		value <<= field->unused;
-	return (uint64_t)((int64_t)value >> field->unused) & field->mask;
-}
-
-static inline void load_fields(const struct decode *decode, const struct format *format,
-			       const char *data, struct record *record)
+static inline void load_fields(const struct format *format, const char *data, bool big_endian,
+			       struct record *record)
 {
 	const struct field *field = format->fields, *end = field + format->nr_fields;
 
 	for (; field < end; field++) {
-		uint64_t value = load_field(decode, field, data);
-		uint32_t narrow = (uint32_t)value;
+		uint64_t value = load_64(data + field->last, big_endian);
 		char *to = (char *)record + field->to;
+		uint32_t narrow;
 
+		if (big_endian)
+			value <<= field->unused;
+		value = (uint64_t)((int64_t)value >> field->unused) & field->mask;
+		narrow = (uint32_t)value;
 		if (field->wide)
 			memcpy(to, &value, sizeof(value));
 		else
@@ -585,7 +579,7 @@ static noinline int decode_other(struct decode *decode, const struct format *for
 		record->frames.count = read_frames(decode, data, size, format->data);
 		break;
 	default:
-		load_fields(decode, format, data, record);
+		load_fields(format, data, decode->big_endian, record);
 		locate_name(decode, data, size, format->data, &record->superblock);
 	}
 	return 1;
@@ -647,11 +641,15 @@ int decode_record(struct decode *decode, const struct raw_record *raw, struct re
 
 void decode_fields(struct decode *decode, struct record *record)
 {
-	const struct format *format = format_of(decode, record->raw, record->raw_size);
+	/* decode_record() has checked that the record has this format. */
+	const struct format *format = decode->by_type[load_16(record->raw, decode->big_endian)];
 
 	/* As large as the union. */
 	record->fields = format->unknown.fields;
-	load_fields(decode, format, record->raw, record);
+	if (decode->big_endian)
+		load_fields(format, record->raw, true, record);
+	else
+		load_fields(format, record->raw, false, record);
 }
 
 uint64_t decode_unknown(const struct decode *decode, int *first_type)
