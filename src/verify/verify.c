@@ -189,6 +189,8 @@ void verify_expect(struct verify *verify, int place, uint64_t lost, uint64_t rea
 {
 	struct verify_cpu *cpu = &verify->findings.cpus[place];
 
+	if (lost > cpu->lost)
+		cpu->lost_unknown = 0;
 	cpu->lost = MAX(cpu->lost, lost);
 	if (read > cpu->records)
 		cpu->missing = read - cpu->records;

@@ -250,6 +250,15 @@ RUN(expected_records)
 	assert_int_equal(found->cpus[0].lost, 5);
 	assert_int_equal(found->cpus[0].missing, 7);
 	assert_int_equal(found->cpus[1].lost, 4);
+	/* The kernel's count has the losses of an unknown number. */
+	begin();
+	put_two(0, STEP, MADE_MISSED);
+	put_two(1, STEP, MADE_MISSED);
+	verify_expect(verify, 0, 3, 0);
+	verify_expect(verify, 1, 0, 0);
+	end();
+	assert_verdict("not clean: 3 lost records, 1 loss of an unknown number of records");
+	assert_int_equal(found->cpus[0].lost_unknown, 0);
 	begin();
 	put_two(0, STEP, 0);
 	verify_expect(verify, 0, 0, 2);

@@ -95,7 +95,7 @@ void verify_page(struct verify *verify, int place, const void *page, size_t leng
 
 /**
  * verify_expect - compare with the kernel's counters of a CPU, after its last page
- * @lost: lost records, including the losses that pages tell
+ * @lost: lost records, including the losses that pages tell, with or without their number
  * @read: records that were read; 0: not known
  */
 void verify_expect(struct verify *verify, int place, uint64_t lost, uint64_t read);
