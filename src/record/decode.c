@@ -646,7 +646,7 @@ void decode_fields(struct decode *decode, struct record *record)
 
 	/* As large as the union. */
 	record->fields = format->unknown.fields;
-	if (decode->big_endian)
+	if (decode->big_endian) /* each order has its loop, which does not test it for each field */
 		load_fields(format, record->raw, true, record);
 	else
 		load_fields(format, record->raw, false, record);

@@ -461,16 +461,15 @@ static noinline void learn_record(struct pipeline *pipeline, enum event_id id,
 
 static inline int event_record(struct pipeline *pipeline, struct record *record)
 {
-	const struct plan_event *event = &pipeline->plan->events[record->event];
+	enum event_id id = pipeline->plan->events[record->event].id;
 	uint64_t ns = UINT64_MAX;
 	int ret = 0;
 
-	if (event->id == EVENT_FORK || event->id == EVENT_MEMCG_RECLAIM_BEGIN ||
-	    event->id == EVENT_OOM_VICTIM)
-		learn_record(pipeline, event->id, record);
+	if (id == EVENT_FORK || id == EVENT_MEMCG_RECLAIM_BEGIN || id == EVENT_OOM_VICTIM)
+		learn_record(pipeline, id, record);
 	if (!pipeline->selection.any || selection_has_record(&pipeline->selection, record))
 		ret = stalls_event(pipeline->stalls, record, &ns);
-	if (pipeline->off_cpu && event->side != EVENT_SINGLE)
+	if (pipeline->off_cpu)
 		stalls_work(pipeline->stalls, record);
 	if (ns != UINT64_MAX)
 		count_slab_pair(pipeline, record, ns);

@@ -868,10 +868,11 @@ static bool is_reclaiming(const struct stalls *stalls, struct log_task *task)
 
 void stalls_work(struct stalls *stalls, const struct record *record)
 {
+	enum event_side side = stalls->walk.plan->events[record->event].side;
 	struct log_task *task;
 	bool before;
 
-	if (record_in_interrupt(record))
+	if (side == EVENT_SINGLE || record_in_interrupt(record))
 		return;
 	task = recent_task(stalls, record) ?: task_of_thread(stalls, record->tid);
 	if (!task)
@@ -879,7 +880,7 @@ void stalls_work(struct stalls *stalls, const struct record *record)
 	before = is_reclaiming(stalls, task);
 	if (!before)
 		task->work_since = record->ts;
-	if (stalls->walk.plan->events[record->event].side == EVENT_BEGIN)
+	if (side == EVENT_BEGIN)
 		task->nr_work++;
 	else if (before)
 		task->nr_work--;

@@ -486,8 +486,7 @@ static int put_event(struct item *item, int event)
 	record->raw_size = (uint16_t)(item->size ? item->size : (long)sizeof(item->fields));
 	memcpy(payload, &item->fields, sizeof(item->fields));
 	ret = stalls_event(run.stalls, record, &pair);
-	if (run.plan.events[event].side != EVENT_SINGLE)
-		stalls_work(run.stalls, record);
+	stalls_work(run.stalls, record);
 	/* The page of a record is soon another one. */
 	memset(payload, 0xee, record->raw_size);
 	if (pair == UINT64_MAX)

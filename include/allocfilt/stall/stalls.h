@@ -88,7 +88,7 @@ void stalls_lost(struct stalls *stalls, int cpu, uint64_t from, uint64_t until);
  */
 int stalls_sched(struct stalls *stalls, const struct record *record);
 
-/** stalls_work - note a begin or end of any task that may have another's CPU, after stalls_event() */
+/** stalls_work - note an event of any task that may have another one's CPU, after stalls_event() */
 void stalls_work(struct stalls *stalls, const struct record *record);
 
 /** stalls_sched_stop - the scheduler's events are off until the next one: states are not known */
