@@ -5,15 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocfilt/stall/stalls.h"
+
 int runs_init(struct runs *runs, size_t bytes, int nr_cpus)
 {
-	runs->size = 1;
-	while (runs->size < UINT32_MAX / 4 && runs->size * 2 * sizeof(struct run) <= bytes)
-		runs->size *= 2;
-	/* So number 0 is one that the ring does not know any more. */
-	runs->next = runs->size + 1;
+	runs->size = runs->next = 1;
+	runs->most = (uint32_t)MIN(bytes / sizeof(struct run), UINT32_MAX / 2);
 	runs->nr_cpus = nr_cpus;
-	runs->ring = calloc(runs->size, sizeof(*runs->ring));
+	runs->ring = calloc(MAX(runs->most, 1u), sizeof(*runs->ring));
 	runs->newest = calloc((size_t)nr_cpus + 1, sizeof(*runs->newest));
 	return runs->ring && runs->newest ? 0 : -ENOMEM;
 }
@@ -32,36 +31,51 @@ void runs_lost(struct runs *runs, uint16_t place)
 		run->tid = RUN_UNKNOWN;
 }
 
+/* The run at @place until the next one there; who it is remains to be set. */
+static inline struct run *begin_run(struct runs *runs, uint16_t place, uint64_t ts, bool reclaims)
+{
+	struct run *run = &runs->ring[runs->next & (runs->size - 1)]; /* the oldest */
+
+	/* A stall may still ask for it. */
+	if (runs->known == runs->size && runs->size <= runs->most / 2 &&
+	    run->start + STALL_PATIENCE > ts) {
+		memcpy(runs->ring + runs->size, runs->ring, runs->size * sizeof(*runs->ring));
+		runs->size *= 2;
+		run = &runs->ring[runs->next & (runs->size - 1)];
+	}
+	runs->known += runs->known < runs->size;
+	run->start = ts;
+	run->before = runs->newest[place];
+	run->reclaims = reclaims;
+	runs->newest[place] = runs->next++;
+	return run;
+}
+
 void runs_switch(struct runs *runs, uint16_t place, const struct record *record, bool reclaims)
 {
-	struct run *before = runs_at(runs, runs->newest[place]);
-	struct run *run = &runs->ring[runs->next & (runs->size - 1)];
+	struct run *before = runs_at(runs, runs->newest[place]), *run;
 
 	if (place == runs->nr_cpus)
 		return;
 	/* The switch to the task that leaves now was lost. */
 	if (before && before->tid != record->tid)
 		before->tid = RUN_UNKNOWN;
-	run->start = record->ts;
-	run->before = runs->newest[place];
-	run->reclaims = reclaims;
+	run = begin_run(runs, place, record->ts, reclaims);
 	run->tid = record->sched.name ? record->sched.tid : RUN_UNKNOWN;
 	if (record->sched.name)
 		memcpy(run->name, (const char *)record->raw + record->sched.name,
 		       sizeof(run->name));
-	runs->newest[place] = runs->next++;
 }
 
 void runs_work(struct runs *runs, uint16_t place, const struct record *record, bool reclaims)
 {
 	const struct run *before = runs_at(runs, runs->newest[place]);
-	struct run *run = &runs->ring[runs->next & (runs->size - 1)];
+	struct run *run;
 
 	if (!before || before->tid != record->tid)
 		return;
-	*run = *before;
-	run->start = record->ts;
-	run->before = runs->newest[place];
-	run->reclaims = reclaims;
-	runs->newest[place] = runs->next++;
+	run = begin_run(runs, place, record->ts, reclaims);
+	run->tid = record->tid;
+	/* Where the ring has no room, both are one. */
+	memmove(run->name, before->name, sizeof(run->name));
 }

@@ -26,13 +26,15 @@ struct run {
 
 struct runs {
 	struct run *ring;
-	uint32_t size;	  /* a power of two */
+	uint32_t most;	  /* room of the ring */
+	uint32_t size;	  /* of it in use: a power of two */
+	uint32_t known;	  /* latest runs that are in it */
 	uint32_t next;	  /* number of the next run */
 	uint32_t *newest; /* number, by place of a CPU; behind these that of a CPU without runs */
 	int nr_cpus;
 };
 
-/** runs_init - allocate a ring of @bytes at most, and less than the half of that at least; 0 or -ENOMEM */
+/** runs_init - allocate a ring, which uses @bytes at most; 0 or -ENOMEM */
 int runs_init(struct runs *runs, size_t bytes, int nr_cpus);
 void runs_destroy(struct runs *runs);
 
@@ -47,7 +49,7 @@ static inline uint16_t runs_cpu(const struct cpu_list *cpus, int cpu)
 /** runs_at - a run that the ring still knows; NULL: it does not, or there was none */
 static inline struct run *runs_at(const struct runs *runs, uint32_t number)
 {
-	return runs->next - number <= runs->size ? &runs->ring[number & (runs->size - 1)] : NULL;
+	return runs->next - number <= runs->known ? &runs->ring[number & (runs->size - 1)] : NULL;
 }
 
 /**

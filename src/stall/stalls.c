@@ -125,8 +125,7 @@ static bool lacks_lost(const struct stalls *stalls, struct log_cursor end)
 			continue;
 		if (!stall->off_cpu || stall->key.kind != OWNER_TASK ||
 		    gap->before > stall->start ||
-		    may_have_been(end, cpu, gap->from > stall->start ? gap->from : stall->start,
-				  gap->until))
+		    may_have_been(end, cpu, MAX(gap->from, stall->start), gap->until))
 			return true;
 	}
 	return false;
@@ -277,10 +276,9 @@ static int forget_task(struct stalls *stalls, struct log_task *task)
 static int end_silent(struct stalls *stalls, struct log_task *task)
 {
 	uint64_t last = task->nr_chunks ? task->last : 0;
-	int ret = end_log(stalls, task);
+	int ret = forget_task(stalls, task);
 
-	task->dropped_at = MAX(task->dropped_at, last);
-	task_log_remove(&stalls->log, task);
+	stalls->log.dropped_at = MAX(stalls->log.dropped_at, last);
 	return ret;
 }
 
@@ -363,12 +361,17 @@ static inline int task_of(struct stalls *stalls, const struct record *record,
 static noinline int find_room(struct stalls *stalls, struct log_task *task, uint64_t ts,
 			      size_t space)
 {
+	const struct log_chunk *oldest;
 	int ret = 0;
 
 	if (space > TASK_LOG_CHUNK) {
 		task->dropped_at = ts;
 		return -E2BIG;
 	}
+	/* A task that switches is never silent. */
+	while (!task->nr_slow && !task->nr_open && (oldest = TAILQ_FIRST(&task->chunks)) &&
+	       oldest->last->ts + STALL_PATIENCE < ts)
+		task_log_drop_oldest(&stalls->log, task);
 	while (!ret && !task_log_add_chunk(&stalls->log, task))
 		ret = drop_for_room(stalls, task);
 	return ret;
@@ -634,9 +637,10 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 
 	if (place == task->nr_open) {
 		/* A pair whose begin was dropped is no stall, and may be around what is left. */
-		stalls->limited += task->dropped_at != 0;
-		if (task->dropped_at)
+		if (task->dropped_at > stalls->lost_last) {
+			stalls->limited++;
 			task->dropped_at = end->ts;
+		}
 		return 0;
 	}
 	begin = task->open[place];
@@ -777,8 +781,7 @@ static int end_wait(struct stalls *stalls, struct log_task *task, const struct r
 	if (has_begun)
 		wait.role = reason_of(stalls, task, task->wait_caller);
 	else
-		wait.start =
-			task->waited_until > stalls->began ? task->waited_until : stalls->began;
+		wait.start = MAX(task->waited_until, stalls->began);
 	task->waited_until = wait.end;
 	stalls->waited(stalls->context, &wait);
 	/* Slow windows in a wait are stalls, if they have ended, or if its begin is not in the log. */

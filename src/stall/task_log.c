@@ -73,9 +73,7 @@ struct log_task *task_log_add(struct task_log *log, struct task_key key)
 
 static struct log_tasks *list_of_size(struct task_log *log, const struct log_task *task)
 {
-	unsigned int size = task->nr_chunks < TASK_LOG_SIZES ? task->nr_chunks : TASK_LOG_SIZES;
-
-	return &log->by_chunks[size - 1];
+	return &log->by_chunks[MIN(task->nr_chunks, TASK_LOG_SIZES) - 1];
 }
 
 static void set_nr_chunks(struct task_log *log, struct log_task *task, unsigned int count)

@@ -362,18 +362,54 @@ UNIT_TEST(test_no_runner)
 		"7:1000-1200" });
 }
 
-/* 64 KiB of logs have room for 512 runs, the last of which is that of the task itself. */
+/*
+ * 64 KiB of logs have room for 512 runs, the last of which are that of CPU 2 and of the task itself. The
+ * first one of CPU 2 is no more, and another CPU's run is where it was.
+ */
 UNIT_TEST(test_more_switches_than_runs)
 {
 	static const int tids[] = { 8, 90, 700 };
 
 	start_with(64 << 10, RUNNERS);
-	play("3:leave 1, leave 1100 next=8");
+	play("3:leave 1, 3:leave 1090 next=9 cpu=2, leave 1100 next=8");
 	for (int i = 1; i <= 600; i++)
 		playf("%d:leave %d next=%d", tids[(i - 1) % 3], 1100 + i + i / 3, tids[i % 3]);
-	/* 511 runs, three in 4 ns, from 1220 on; the last one from 1900 on. */
-	play("come 1950 from=8, alloc 1000-2000");
-	assert_string_equal(notes.text, "7:1000-2000 700=340 8=220 90=170 none=120");
+	/* 510 runs, three in 4 ns, from 1221 on; the last one from 1900 on. */
+	play("10:leave 1905 next=9 cpu=2, come 1950 from=8, alloc 1000-2000");
+	assert_string_equal(notes.text, "7:1000-2000 700=340 8=219 90=170 none=121");
+}
+
+/* What a task did ten minutes ago is dropped, unless it is in a wait, a pair or a stall. */
+UNIT_TEST(test_switches_of_half_an_hour)
+{
+	static const struct {
+		const char *first, *end;
+		int from, to; /* s */
+		enum stall_lack lacks;
+	} cases[] = {
+		{ "user 100", "user 1800000000500", 1201, 1800, LACKS_NOTHING },
+		{ "user 100", "user 1800000000500", 1001, 1800, LACKS_DROPPED },
+		{ "slab+ 100", "slab- 1800000000500", 1, 1800, LACKS_NOTHING },
+		{ "wait+ 100 by=high", "wait- 1800000000500", 1, 1800, LACKS_NOTHING },
+		{ "node 100-300@1", "user 1800000000500", 1, 1800, LACKS_NOTHING },
+		{ "user 100", "lost 1800000000400, slab- 1800000000500", 1201, 1800, LACKS_LOST },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		start_seen(NOTHING);
+		play(cases[i].first);
+		for (int s = 1; s <= 1800; s++)
+			playf("off %d000000100-%d000000200", s, s);
+		playf("%s, alloc %d000000000-%d000000900", cases[i].end, cases[i].from,
+		      cases[i].to);
+		assert_int_equal(run.last.end - run.last.start,
+				 (cases[i].to - cases[i].from) * SECOND + 900);
+		assert_int_equal(run.last.incomplete, cases[i].lacks);
+		if (cases[i].lacks != LACKS_DROPPED)
+			assert_int_equal(phases_state(&run.last.phases, STATE_WAITED),
+					 (cases[i].to - cases[i].from + 1) * 100);
+		assert_int_equal(stalls_limited(run.stalls), cases[i].lacks == LACKS_DROPPED);
+	}
 }
 
 /* So many that not all can be named: those with most time are, and the stall lacks nothing else. */
