@@ -264,8 +264,7 @@ void json_stall(struct json *json, const struct named_stall *named)
 	json_number(json, "windows", stall->nr_windows);
 	json_number(json, "events", stall->nr_events);
 	json_if(json, "incomplete", stall->incomplete);
-	if (stall->incomplete)
-		json_string(json, "incomplete_reason", stall_lack_names[stall->incomplete].key);
+	json_known(json, "incomplete_reason", stall_lack_names[stall->incomplete].key);
 }
 
 void json_stall_line(struct writer *writer, const struct named_stall *named)

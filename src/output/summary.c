@@ -133,10 +133,10 @@ static void put_histogram(struct writer *writer, const struct latency *latency)
 	for (unsigned int power = 0; power < LATENCY_POWERS; power++) {
 		uint64_t count = latency_power(latency, power);
 
-		if (count && first == LATENCY_POWERS)
-			first = power;
-		if (count)
-			last = power;
+		if (!count)
+			continue;
+		first = MIN(first, power);
+		last = power;
 		most = MAX(most, count);
 	}
 	put_text(writer, "     usecs               : count     distribution\n");
@@ -152,21 +152,14 @@ static void put_histogram(struct writer *writer, const struct latency *latency)
 
 static void add_latency(struct line *line, const struct latency *latency)
 {
-	const struct {
-		const char *title;
-		uint64_t ns;
-	} times[] = {
-		{ "total", latency->total },
-		{ "p50", latency_percentile(latency, 50) },
-		{ "p99", latency_percentile(latency, 99) },
-		{ "max", latency->max },
-	};
-
-	line_add(line, "count %" PRIu64, latency->count);
-	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
-		line_add(line, ", %s ", times[i].title);
-		line_add_duration(line, 0, times[i].ns);
-	}
+	line_add(line, "count %" PRIu64 ", total ", latency->count);
+	line_add_duration(line, 0, latency->total);
+	line_add(line, ", p50 ");
+	line_add_duration(line, 0, latency_percentile(latency, 50));
+	line_add(line, ", p99 ");
+	line_add_duration(line, 0, latency_percentile(latency, 99));
+	line_add(line, ", max ");
+	line_add_duration(line, 0, latency->max);
 }
 
 static void put_functions(struct writer *writer, const struct summary_view *view)

@@ -542,9 +542,8 @@ static int record_in_order(struct pipeline *pipeline, struct record *record)
 	if (record->kind == RECORD_EVENT)
 		return event_record(pipeline, record);
 	/* A capture may have more than function-graph = no reads. */
-	if (!pipeline->plan->function_graph)
-		return 0;
-	if (pipeline->selection.any && !selection_has_record(&pipeline->selection, record))
+	if (!pipeline->plan->function_graph ||
+	    (pipeline->selection.any && !selection_has_record(&pipeline->selection, record)))
 		return 0;
 	return stalls_window(pipeline->stalls, record);
 }

@@ -31,8 +31,6 @@ static void add_step(struct stall_cause *cause, const char *title,
 static void find_state(struct stall_cause *cause, const struct phases *phases)
 {
 	cause->state = STATE_UNKNOWN;
-	if (phases->states == 1u << STATE_UNKNOWN)
-		return;
 	for (int state = STATE_UNKNOWN - 1; state >= 0; state--) {
 		uint64_t ns = phases_state(phases, state);
 

@@ -24,14 +24,9 @@ uint64_t phases_total(const struct phases *phases)
 void phases_add(struct phases *phases, const struct phases *more)
 {
 	phases->groups |= more->groups;
-	phases->states |= more->states;
 	PHASES_FOREACH(group, more)
-		for (int part = 0; part < phases_parts(group); part++) {
-			for (unsigned int states = more->states; states; states &= states - 1) {
-				int state = __builtin_ctz(states);
-
+		for (int part = 0; part < phases_parts(group); part++)
+			for (int state = 0; state < PHASE_STATES; state++)
 				add_ns(&phases->ns[group][part][state],
 				       more->ns[group][part][state]);
-			}
-		}
 }

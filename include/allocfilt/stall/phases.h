@@ -14,7 +14,6 @@
 
 struct phases {
 	unsigned int groups; /* bits: the others have no time, and most stalls have one or two */
-	unsigned int states; /* likewise, of all groups: most have STATE_UNKNOWN alone */
 	uint64_t ns[PHASE_GROUPS][PHASE_PARTS][PHASE_STATES];
 };
 
@@ -69,7 +68,6 @@ static inline void phases_spend(struct phases *phases, enum phase_group group, e
 	if ((int)part >= phases_parts(group))
 		part = PART_ITSELF;
 	phases->groups |= 1u << group;
-	phases->states |= 1u << state;
 	phases->ns[group][part][state] += ns;
 }
 
