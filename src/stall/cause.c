@@ -145,11 +145,9 @@ unsigned int cause_share(const struct stall_cause *cause)
 
 static unsigned int rounded_percent(const struct stall_cause *cause, uint64_t ns)
 {
-	unsigned int percent;
+	uint64_t whole = cause->whole;
+	unsigned int percent = whole ? (unsigned int)((ns * 100 + whole / 2) / whole) : 0;
 
-	if (!cause->whole)
-		return 0;
-	percent = (unsigned int)((ns * 100 + cause->whole / 2) / cause->whole);
 	return cause->which == CAUSE_MIXED && percent > 49 ? 49 : percent; /* 49.6 % is not half */
 }
 

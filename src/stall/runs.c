@@ -34,16 +34,18 @@ void runs_lost(struct runs *runs, uint16_t place)
 /* The run at @place until the next one there; who it is remains to be set. */
 static inline struct run *begin_run(struct runs *runs, uint16_t place, uint64_t ts, bool reclaims)
 {
-	struct run *run = &runs->ring[runs->next & (runs->size - 1)]; /* the oldest */
+	const struct run *oldest = runs_at(runs, runs->next - runs->size);
+	struct run *run;
 
-	/* A stall may still ask for it. */
-	if (runs->known == runs->size && runs->size <= runs->most / 2 &&
-	    run->start + STALL_PATIENCE > ts) {
-		memcpy(runs->ring + runs->size, runs->ring, runs->size * sizeof(*runs->ring));
+	/* A stall may still ask for it. Runs whose numbers have a place in the other half go there. */
+	if (oldest && runs->size <= runs->most / 2 && oldest->start + STALL_PATIENCE > ts) {
+		for (uint32_t number = runs->next - runs->size; number != runs->next; number++)
+			if (number & runs->size)
+				runs->ring[number & (2 * runs->size - 1)] = *runs_at(runs, number);
 		runs->size *= 2;
-		run = &runs->ring[runs->next & (runs->size - 1)];
 	}
 	runs->known += runs->known < runs->size;
+	run = &runs->ring[runs->next & (runs->size - 1)];
 	run->start = ts;
 	run->before = runs->newest[place];
 	run->reclaims = reclaims;
