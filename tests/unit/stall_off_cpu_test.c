@@ -379,7 +379,7 @@ UNIT_TEST(test_more_switches_than_runs)
 	assert_string_equal(notes.text, "7:1000-2000 700=340 8=219 90=170 none=121");
 }
 
-/* What a task did ten minutes ago is dropped, unless it is in a wait, a pair or a stall. */
+/* A log drops what is older than ten minutes, unless its task is in a wait, a pair or a stall. */
 UNIT_TEST(test_switches_of_half_an_hour)
 {
 	static const struct {
