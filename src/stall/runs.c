@@ -78,6 +78,6 @@ void runs_work(struct runs *runs, uint16_t place, const struct record *record, b
 		return;
 	run = begin_run(runs, place, record->ts, reclaims);
 	run->tid = record->tid;
-	/* Where the ring has no room, both are one. */
+	/* The run before may be the oldest one, whose place the new one has. */
 	memmove(run->name, before->name, sizeof(run->name));
 }

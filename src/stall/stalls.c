@@ -166,7 +166,7 @@ static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cu
 		stall->depth = 0;
 	task->began_at = stall->start;
 	task->ended_at = stall->end;
-	stalls->limited += dropped;
+	stalls->limited += dropped && stall->end - stall->start < STALL_PATIENCE;
 	if (dropped && stall->start <= task->slow_first)
 		task->nr_dropped = 0; /* they were inside */
 	details_end(&stalls->walk.details, task->dropped_at <= stall->start);
