@@ -254,11 +254,9 @@ int options_parse(struct options *options, int argc, char **argv, const char *co
 	if (options->command && !*options->command)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "no COMMAND after --");
 	error = combinations_check(options, failure);
-	if (error || options->task != TASK_ACCOUNT)
+	if (error || options->task != TASK_ACCOUNT || !options->interval ||
+	    strcmp(options->format, "folded"))
 		return error;
-	options->page_allocation = false;
-	if (!options->interval || strcmp(options->format, "folded"))
-		return 0;
 	return failure_set(
 		failure, EXIT_STATUS_USAGE, EINVAL,
 		"--interval and -f folded exclude each other: folded has no place for a time");

@@ -86,7 +86,7 @@ static void print_functions(const struct plan *plan)
 			fputs(!(plan->left_out & ROLE_BIT(role)) ? "-" :
 			      plan->left_out == PLAN_ALL_ROLES	 ? "left out: function-graph = no" :
 			      role == ROLE_MEMORY_HIGH ? "not traced: its memory waits tell it" :
-							 "left out: page-allocation = no",
+							 "not traced without --page-allocation",
 			      stdout);
 		putchar('\n');
 	}

@@ -944,7 +944,7 @@ RUN(test_functions_that_lie_apart)
 	fake_put("available_filter_functions", text);
 	fake_remember();
 	hooks.tracing = see_functions;
-	runs("-t134 -d1ms");
+	runs("-t134 -d1ms --page-allocation");
 }
 
 /* The clock is marked at the end too: a run without records shows how long it was. */

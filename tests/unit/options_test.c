@@ -28,8 +28,9 @@ UNIT_TEST(test_defaults)
 	assert_int_equal(options.threshold, 1000000);
 	assert_string_equal(options.format, "plain");
 	assert_int_equal(options.oom_score, OPTIONS_OOM_SCORE_UNSET);
-	assert_true(options.page_allocation && options.function_graph);
-	assert_false(options.duration || options.force || options.verbose || options.quiet);
+	assert_true(options.function_graph);
+	assert_false(options.page_allocation || options.duration || options.force ||
+		     options.verbose || options.quiet);
 	assert_null(options.source);
 	assert_null(options.functions);
 	options_free(&options);
@@ -145,8 +146,8 @@ UNIT_TEST(test_refused)
 		{ "allocfilt -e ../x:y", "-e '../x:y'|not the name" },
 		{ "allocfilt -e a:b:c", "-e 'a:b:c'|not the name" },
 		{ "allocfilt --fo", "option '--fo' can be any of 2" },
-		{ "allocfilt --page-allocation",
-		  "unknown option '--page-allocation'; allocfilt -h" },
+		{ "allocfilt --page-allocations",
+		  "unknown option '--page-allocations'; did you mean --page-allocation?" },
 		{ "allocfilt --force=yes", "'--force=yes' takes no value" },
 		{ "allocfilt --top", "'--top' needs a value" },
 		{ "allocfilt --function-graph", "'--function-graph' needs a value" },
@@ -283,7 +284,7 @@ UNIT_TEST(test_help)
 			       "                         fancy\n"));
 	assert_non_null(strstr(text, "\n      --stack            show the kernel stack"));
 	assert_non_null(strstr(text, "(default 4M)\n"));
-	assert_null(strstr(text, "page-allocation"));
+	assert_null(strstr(text, "limit-memory"));
 	for (rest = text; (line = strsep(&rest, "\n"));)
 		assert_true(strlen(line) <= 80);
 	free(text);

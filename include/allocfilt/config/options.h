@@ -89,13 +89,13 @@ struct options {
 	bool stack;	  /* --stack: the kernel stack that led into reclaim or compaction */
 	bool off_cpu;	  /* --off-cpu: the scheduler's events as well */
 	bool function_graph; /* --function-graph: no: events alone, no functions */
-	bool force;	     /* --force */
-	bool verbose;	     /* -v */
-	bool quiet;	     /* -q */
+	bool page_allocation; /* --page-allocation: the function that every page passes through, too */
+	bool force;	      /* --force */
+	bool verbose;	      /* -v */
+	bool quiet;	      /* -q */
 
 	/* Only a configuration file has these. */
 	unsigned int metrics_cgroups; /* units with metrics of their own */
-	bool page_allocation;	      /* trace the function that every page passes through */
 	uint64_t warning;	      /* ns: the entry of a stall that reaches it is a warning */
 	uint64_t error;		      /* ns: the entry of a stall that reaches it is an error */
 	unsigned int rate;	      /* entries of stalls a minute; 0: no limit */
