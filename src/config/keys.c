@@ -46,6 +46,13 @@ static const char *const summary_forms[] = {
 	NULL,
 };
 
+static const char *const function_graphs[] = {
+	[FUNCTIONS_NO] = "no",
+	[FUNCTIONS_AUTO] = "auto",
+	[FUNCTIONS_YES] = "yes",
+	NULL,
+};
+
 static const char *const account_sorts[] = {
 	[SORT_WASTED] = "wasted",
 	[SORT_ALLOCATED] = "allocated",
@@ -109,9 +116,9 @@ const struct key keys[] = {
 	{ "function", "-F", KEY_FUNCTIONS, KEY_FILE, LIVE &STALLS, FIELD(functions),
 	  .allowed = "allowed: names of kernel functions, also with * ? [ ], separated by commas",
 	  .argument = "NAME,...", .help = "trace these functions too; * ? [ ] allowed" },
-	{ "function-graph", "--function-graph", KEY_SWITCH, KEY_FILE, STALLS, FIELD(function_graph),
-	  "yes", .allowed = YES_OR_NO, .argument = "no",
-	  .help = "events and memory waits, no functions" },
+	{ "function-graph", "--function-graph", KEY_CHOICE, KEY_FILE, STALLS, FIELD(function_graph),
+	  "yes", .journal_default = "auto", .choices = function_graphs, .argument = "WHEN",
+	  .help = "trace functions: yes, no, auto (while memory is short)" },
 	{ "page-allocation", "--page-allocation", KEY_SWITCH, KEY_FILE, LIVE &STALLS,
 	  FIELD(page_allocation), "no", .allowed = YES_OR_NO,
 	  .help = "time whole allocations: page faults take 7 to 10 % longer" },

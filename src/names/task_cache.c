@@ -36,6 +36,7 @@ struct task {
 struct task_cache {
 	int proc;  /* descriptor of /proc; -1: a capture */
 	int saved; /* descriptor of saved_cmdlines, -1: none */
+	const struct data_source *source;
 	struct hash hash;
 	struct task *tasks;
 	struct task_info *infos; /* of tasks; those of a capture may have nothing but a name */
@@ -225,7 +226,7 @@ static void saved_names_start(const struct task_cache *cache, struct saved_names
 {
 	saved->escaped = cache->proc < 0;
 	saved->length = TASK_COMM_MAX;
-	line_reader_start(&saved->reader, cache->saved);
+	line_reader_start(&saved->reader, cache->source->no_saved_names ? -1 : cache->saved);
 	do {
 		saved->line = line_reader_next(&saved->reader);
 	} while (saved->line && !begins_task(saved->line));
@@ -594,7 +595,8 @@ struct task_cache *task_cache_new(const struct data_source *source, size_t size)
 	if (!cache)
 		return NULL;
 	cache->proc = proc ? open(proc, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	cache->saved = source->no_saved_names ? -1 : source_open(source, "saved_cmdlines");
+	cache->saved = source_open(source, "saved_cmdlines");
+	cache->source = source;
 	if (proc) {
 		task_cache_see_victims(cache, 0);
 	} else {

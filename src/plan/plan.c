@@ -121,7 +121,7 @@ static void set_rule(struct plan *plan, struct plan_event *event)
 	event->owners = catalog->owners;
 	if (catalog->needs != ROLE_NONE && !(plan->roles & ROLE_BIT(catalog->needs)))
 		event->owners |= catalog->owners_without;
-	event->owners &= plan->roles;
+	event->owners &= plan->function_graph ? plan->roles : 0;
 	if (catalog->side != EVENT_SINGLE)
 		event->partner = plan_event_of(plan, catalog->partner);
 	if (catalog->children)
@@ -281,6 +281,16 @@ int plan_make(struct plan **ret_plan, const struct plan_request *request,
 	return ret;
 }
 
+void plan_trace_functions(struct plan *plan, bool on)
+{
+	plan->function_graph = on && plan->nr_functions;
+	for (int i = 0; i < plan->nr_events; i++)
+		if (plan->events[i].id != EVENT_USER &&
+		    !(catalog_events[plan->events[i].id].children ||
+		      catalog_events[plan->events[i].id].off_cpu))
+			set_rule(plan, &plan->events[i]);
+}
+
 void plan_free(struct plan *plan)
 {
 	if (!plan)
@@ -306,7 +316,7 @@ bool plan_role_unavailable(const struct plan *plan, enum role role)
 {
 	enum role substitute = catalog_roles[role].substitute;
 
-	if (!catalog_roles[role].names[0] || !plan->function_graph ||
+	if (!catalog_roles[role].names[0] || !plan->nr_functions ||
 	    ((plan->roles | plan->left_out) & ROLE_BIT(role)))
 		return false;
 	return substitute == ROLE_NONE || !(plan->roles & ROLE_BIT(substitute));

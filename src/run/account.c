@@ -252,7 +252,7 @@ static int begin_account(struct counting *counting)
 /* Counts what is left in the buffers, once tracing is off. */
 static int read_last_counts(struct counting *counting)
 {
-	int ret = tracing_read_rest(&counting->tracing);
+	int ret = tracing_read_rest(&counting->tracing, pipeline_flush);
 
 	if (!ret)
 		ret = read_tables(counting);

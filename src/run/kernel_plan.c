@@ -28,7 +28,7 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 
 	if (!options->page_allocation)
 		request.leave_out |= ROLE_BIT(ROLE_PAGE_ALLOCATION);
-	if (!options->function_graph)
+	if (options->function_graph == FUNCTIONS_NO)
 		request.leave_out = PLAN_ALL_ROLES;
 	if (!*kernel)
 		ret = kernel_open(kernel, options->source, &request, whole || options->functions,
@@ -104,7 +104,7 @@ void kernel_log_unavailable(const struct plan *plan)
 		log_notice(
 			"function-graph = no: memory waits, reclaim, compaction and slab are timed, "
 			"from their pairs of events");
-	else if (!plan->function_graph)
+	else if (!plan->nr_functions)
 		log_warning(
 			"this kernel has no function_graph: only reclaim, compaction and slab are timed, from their pairs of events");
 }

@@ -25,6 +25,9 @@
 #define QUIET_TICKS	 10 /* the same: no record came for a second */
 #define ALARM_PERCENT	 50 /* percent of a buffer at which it wakes us between two ticks */
 #define METRICS_INTERVAL (15 * NS_PER_SECOND)
+#define CALM		 (GUARD_QUIET * GUARD_MINUTE) /* without waits functions are not traced */
+#define RETRY		 (60 * NS_PER_SECOND)	      /* after the tracer could not be had */
+#define SHORT_SHARE	 100 /* memory is short while tasks wait for 1/SHORT_SHARE of the time */
 
 struct live {
 	struct tracing tracing; /* its pipeline: NULL with -w */
@@ -36,6 +39,9 @@ struct live {
 	bool has_traced;
 	bool incomplete; /* the rest of the kernel's list has functions for the plan */
 	bool broken;	 /* the output failed: print no summary */
+	bool changes; /* tracing begins again, with functions, or without: see wants_functions() */
+	uint64_t looked_at, short_at; /* memory was looked at, and was short */
+	uint64_t no_functions_until;
 
 	/* valid during one live_trace() */
 	struct guard guard;
@@ -178,6 +184,57 @@ static int each_second(struct live *live, uint64_t now)
 	return ret;
 }
 
+/* ---- function-graph = auto ---- */
+
+static bool is_auto(const struct live *live)
+{
+	const struct options *options = live->tracing.run->options;
+
+	return options->function_graph == FUNCTIONS_AUTO && options->journal &&
+	       live->tracing.plan->nr_functions;
+}
+
+/*
+ * function_graph makes each switch of tasks slower, so it is on from the first long wait, or many short
+ * ones, until there were none for ten minutes.
+ */
+static bool wants_functions(struct live *live, uint64_t now)
+{
+	uint64_t longest, waited = pipeline_waited(live->tracing.pipeline, &longest);
+
+	if (longest >= live->tracing.plan->threshold ||
+	    waited > (now - live->looked_at) / SHORT_SHARE)
+		live->short_at = now;
+	live->looked_at = now;
+	return live->short_at && now - live->short_at < CALM && now >= live->no_functions_until;
+}
+
+static void change_tracer(struct live *live)
+{
+	bool on = !live->tracing.plan->function_graph;
+
+	plan_trace_functions(live->tracing.plan, on);
+	log_notice(
+		on ? "tasks wait for memory: functions are traced, until none does for %d minutes" :
+		     "functions are not traced: no task waited for memory for %d minutes",
+		GUARD_QUIET);
+}
+
+/* Somebody else has the tracer, or took it: the run goes on with events alone. */
+static bool goes_on_without(struct live *live)
+{
+	struct failure *failure = live->tracing.failure;
+
+	if (!is_auto(live) || !live->tracing.plan->function_graph ||
+	    failure->status != EXIT_STATUS_IN_USE)
+		return false;
+	log_warning("functions are not traced for now: %s", failure->text);
+	*failure = (struct failure){ 0 };
+	plan_trace_functions(live->tracing.plan, false);
+	live->no_functions_until = loop_now() + RETRY;
+	return true;
+}
+
 static int on_tick(void *context, uint64_t now)
 {
 	struct live *live = context;
@@ -185,7 +242,11 @@ static int on_tick(void *context, uint64_t now)
 
 	tracing_interval_ends(&live->tracing, now);
 	ret = read_buffers(live, now);
-	return !ret && now >= live->tracing.next_second ? each_second(live, now) : ret;
+	if (!ret && now >= live->tracing.next_second)
+		ret = each_second(live, now);
+	if (!ret && is_auto(live))
+		live->changes = wants_functions(live, now) != live->tracing.plan->function_graph;
+	return live->changes ? 1 : ret;
 }
 
 /* The run lasts until now. A recorder reads the pressure of cgroups when it writes it. */
@@ -264,6 +325,8 @@ static int plan_run(struct live *live, bool whole)
 				   tracing->run->output, NULL, tracing->failure);
 	if (ret)
 		return ret;
+	if (is_auto(live))
+		plan_trace_functions(tracing->plan, false);
 	/* The run goes on without these names. */
 	if (!live->has_probe && *failure.text)
 		log_notice("superblocks have no names: %s", failure.text);
@@ -373,7 +436,7 @@ static int turn_on(struct live *live)
 	 * The guard may have switched events off when we traced before. The mark below tells the
 	 * pipeline when all were on again.
 	 */
-	if (live->has_traced && live->tracing.pipeline)
+	if (live->has_traced && live->tracing.pipeline && !live->changes)
 		pipeline_switch_events(live->tracing.pipeline, none_off);
 	ret = session_on(live->tracing.session, live->tracing.failure);
 	if (ret)
@@ -412,7 +475,9 @@ static void announce(struct live *live)
 	live->has_traced = true;
 	if (run->service)
 		service_tracing(run->service, live->tracing.pipeline, loop_now());
-	tracing_announce(&live->tracing);
+	if (!live->changes)
+		tracing_announce(&live->tracing);
+	live->changes = false;
 }
 
 static int begin_tracing(struct live *live)
@@ -469,7 +534,8 @@ static int finish_tracing(struct live *live, int error)
 	if (live->recorder)
 		ret = finish_recorder(live, taken ? 0 : error);
 	else if (!error || taken)
-		ret = tracing_read_rest(&live->tracing);
+		ret = tracing_read_rest(&live->tracing,
+					live->changes ? pipeline_pause : pipeline_flush);
 	if (taken && (!ret || ret == -EPIPE)) {
 		*live->tracing.failure = failure;
 		return error;
@@ -493,18 +559,33 @@ static int trace_once(struct live *live)
 	return ret;
 }
 
+/* Plans again, with functions that the first look at the kernel's list did not reach. */
+static int plan_whole(struct live *live)
+{
+	log_debug("this kernel has functions that lie apart: tracing is set up again with them");
+	free_plan(live);
+	return plan_run(live, true);
+}
+
 int live_trace(struct live *live, struct failure *failure)
 {
+	bool again;
 	int ret;
 
 	live->tracing.failure = failure;
-	ret = trace_once(live);
-	if (ret != -EAGAIN || !live->incomplete)
-		return ret;
-	log_debug("this kernel has functions that lie apart: tracing is set up again with them");
-	free_plan(live);
-	ret = plan_run(live, true);
-	return ret ? ret : trace_once(live);
+	do {
+		ret = trace_once(live);
+		again = !ret && live->changes;
+		if (again) {
+			change_tracer(live);
+		} else if (ret == -EAGAIN && live->incomplete) {
+			ret = plan_whole(live);
+			again = !ret;
+		} else if (ret) {
+			again = goes_on_without(live);
+		}
+	} while (again);
+	return ret;
 }
 
 int live_end(struct live *live, int error, struct failure *failure)

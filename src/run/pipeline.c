@@ -70,7 +70,9 @@ struct pipeline {
 	uint64_t records;    /* records of pages that were read from a running kernel */
 	uint64_t *read;	     /* the same of each CPU's buffer, by us and, as we know, by others */
 	uint64_t taken;	     /* by others */
-	bool takes;	     /* at the last look */
+	uint64_t waited;     /* see pipeline_waited() */
+	uint64_t longest_wait;
+	bool takes; /* at the last look */
 	uint64_t unread_cpus;
 	uint64_t damaged_pages;
 	int first_damaged; /* CPU */
@@ -137,6 +139,12 @@ static void name_limit(struct named_stall *named, char limit[TASK_CGROUP_MAX])
 					     named->task_info->cgroup, named->stall->end, limit);
 }
 
+static void note_wait(struct pipeline *pipeline, uint64_t ns)
+{
+	pipeline->waited += ns;
+	pipeline->longest_wait = MAX(pipeline->longest_wait, ns);
+}
+
 static int show_stall(void *context, const struct stall *stall)
 {
 	struct pipeline *pipeline = context;
@@ -149,6 +157,8 @@ static int show_stall(void *context, const struct stall *stall)
 		return 0;
 	while (stall_next_window(stall, &window))
 		summary_window(pipeline->summary, &window);
+	if (!plan_has_waits(pipeline->plan))
+		note_wait(pipeline, stall->end - stall->start);
 	/* Most stalls are short where short functions are timed for the inside of long ones. */
 	if (stall->end - stall->start < pipeline->report) {
 		pipeline->not_shown.shorter++;
@@ -229,6 +239,8 @@ static void count_wait(void *context, const struct memory_wait *wait)
 	bool is_long = wait->end - wait->start >= least;
 
 	selection_set_background(&pipeline->selection, &named);
+	if (!named.background && !wait->in_progress)
+		note_wait(pipeline, wait->end - wait->start);
 	name_limit(&named, limit);
 	/* It has no cause, as it has no order. Kills are told of all tasks. */
 	if (!selection_has_time(&pipeline->selection, wait->start) ||
@@ -734,6 +746,24 @@ int pipeline_flush(struct pipeline *pipeline)
 	    (pipeline->newest <= interval->before.ts && !interval->begun))
 		return ret;
 	return show_interval(pipeline, pipeline->newest);
+}
+
+int pipeline_pause(struct pipeline *pipeline)
+{
+	look_for_taken(pipeline, 1);
+	pipeline->events_off = 0;
+	pipeline->sched_is_off = false;
+	pipeline->switched_at = 0;
+	return stalls_pause(pipeline->stalls, pipeline->newest);
+}
+
+uint64_t pipeline_waited(struct pipeline *pipeline, uint64_t *ret_longest)
+{
+	uint64_t waited = pipeline->waited;
+
+	*ret_longest = pipeline->longest_wait;
+	pipeline->waited = pipeline->longest_wait = 0;
+	return waited;
 }
 
 /* ---- set-up ---- */

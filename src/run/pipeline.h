@@ -86,6 +86,15 @@ int pipeline_quiet(struct pipeline *pipeline, uint64_t ns);
 /** pipeline_flush - at the end: end what is in progress, and the last interval; 0 or -errno of the output */
 int pipeline_flush(struct pipeline *pipeline);
 
+/** pipeline_pause - the same where tracing begins again, with all events on, and the interval goes on */
+int pipeline_pause(struct pipeline *pipeline);
+
+/**
+ * pipeline_waited - ns that tasks waited for memory in what was read since the last call
+ * @ret_longest: ns of the longest of these waits
+ */
+uint64_t pipeline_waited(struct pipeline *pipeline, uint64_t *ret_longest);
+
 /** pipeline_count_unread - CPUs not opened for lack of descriptors; the maximum is reported */
 void pipeline_count_unread(struct pipeline *pipeline, unsigned int cpus);
 

@@ -47,7 +47,7 @@ static int plan_replay(const struct run_context *run, struct capture *capture, s
 	struct plan_request request = {
 		.functions = NULL, /* the capture lists what was traced */
 		.leave_out = options_on_command_line(run->options, "function-graph") &&
-					     !run->options->function_graph ?
+					     run->options->function_graph == FUNCTIONS_NO ?
 				     PLAN_ALL_ROLES :
 				     0,
 		.events = run->options->events,

@@ -43,7 +43,6 @@ static int read_layout(struct data_source *source, const char *dir, struct failu
 static int describe_source(struct tracing *tracing)
 {
 	const struct kernel *kernel = tracing->kernel;
-	const struct options *options = tracing->run->options;
 	struct command *command = tracing->run->command;
 	int count, ret;
 
@@ -51,8 +50,6 @@ static int describe_source(struct tracing *tracing)
 		.dir = kernel->dir,
 		.proc = "/proc",
 		.cgroups = kernel_enter_cgroups(),
-		/* A recording knows its tasks from saved_cmdlines alone. */
-		.no_saved_names = !options->function_graph && !options->write,
 		.host = kernel->system.nodename,
 		.release = kernel->system.release,
 		.machine = kernel->system.machine,
@@ -116,6 +113,9 @@ int tracing_set_up(struct tracing *tracing, const struct session_request *extra)
 	request.kernel = tracing->kernel;
 	request.plan = tracing->plan;
 	request.buffer = options->buffer;
+	/* A recording knows its tasks from saved_cmdlines alone. */
+	tracing->source.no_saved_names = !tracing->plan->function_graph && !options->write &&
+					 options->function_graph != FUNCTIONS_YES;
 	request.no_saved_names = tracing->source.no_saved_names;
 	request.pids = tracing->run->command ? command_pids : options->pids;
 	request.force = options->force;
@@ -197,10 +197,14 @@ static int set_deadline(struct tracing *tracing)
 {
 	const struct options *options = tracing->run->options;
 	char setting[CONFIG_SETTING_NAME_MAX];
+	uint64_t now = loop_now();
 	int ret = 0;
 
+	if (options->duration && !tracing->ends)
+		tracing->ends = now + options->duration;
 	if (options->duration)
-		ret = signals_set_deadline(tracing->run->signals, options->duration);
+		ret = signals_set_deadline(tracing->run->signals,
+					   tracing->ends > now ? tracing->ends - now : 1);
 	return ret ? failure_set(tracing->failure, EXIT_STATUS_RUN_TIME, -ret,
 				 "%s: cannot set a timer: %m; leave it out, or permit "
 				 "setitimer(2) (SystemCallFilter= of a unit)",
@@ -311,7 +315,7 @@ uint64_t tracing_rest(const struct tracing *tracing)
 	return 2 * (buffer + 4) * (uint64_t)tracing->source.cpus.count;
 }
 
-int tracing_read_rest(struct tracing *tracing)
+int tracing_read_rest(struct tracing *tracing, int (*end)(struct pipeline *pipeline))
 {
 	struct losses *losses = pipeline_losses(tracing->pipeline);
 	uint64_t rest = tracing_rest(tracing), before = 0;
@@ -331,7 +335,7 @@ int tracing_read_rest(struct tracing *tracing)
 		if (dropped)
 			losses_add(losses, cpu_buffers_cpu(tracing->buffers, i), (int64_t)dropped);
 	}
-	ret = pipeline_flush(tracing->pipeline);
+	ret = end(tracing->pipeline);
 	return ret ? ret : writer_flush(tracing->run->output);
 }
 

@@ -34,6 +34,7 @@ struct tracing {
 	uint64_t next_mark;
 	uint64_t next_memory;
 	uint64_t next_interval; /* 0: there are none */
+	uint64_t ends;		/* -d; 0: not begun */
 };
 
 /**
@@ -103,8 +104,13 @@ void tracing_stop(struct tracing *tracing);
  */
 uint64_t tracing_rest(const struct tracing *tracing);
 
-/** tracing_read_rest - read what is left once tracing is off; not with -w; 0, or -errno of the output */
-int tracing_read_rest(struct tracing *tracing);
+/**
+ * tracing_read_rest - read what is left once tracing is off; not with -w
+ * @end: pipeline_flush(), or pipeline_pause()
+ *
+ * Returns 0, or -errno of the output.
+ */
+int tracing_read_rest(struct tracing *tracing, int (*end)(struct pipeline *pipeline));
 
 /**
  * tracing_end - close the buffers, restore tracing, free the loop

@@ -139,6 +139,7 @@ static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cu
 	/* Stalls inside it were told already: it has the time that is left. */
 	bool late = task->began_at && log_start(entry) <= task->began_at &&
 		    log_end(entry) > task->ended_at;
+	bool lacks_functions = plan->nr_functions && !plan->function_graph;
 	bool dropped, is_part = false;
 
 	walk_stall(&stalls->walk, end, late ? task->ended_at : log_start(entry), stall);
@@ -156,6 +157,7 @@ static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cu
 			    dropped || late	    ? LACKS_DROPPED :
 			    is_part		    ? LACKS_PART :
 			    stalls->walk.no_switch  ? LACKS_SWITCH :
+			    lacks_functions	    ? LACKS_FUNCTIONS :
 						      LACKS_NOTHING;
 	/* The begin of a wait around it may have come before the run, or be lost. */
 	stall->waited = stall->start < stalls->began || task->waited_until > stall->start ||
@@ -797,20 +799,24 @@ static int end_wait(struct stalls *stalls, struct log_task *task, const struct r
 	return ret ? ret : end_outermost_pair(stalls, task);
 }
 
-/* A loss since its begin, on any CPU, may have taken its end. */
-static void tell_open_wait(struct stalls *stalls, struct log_task *task, uint64_t ts)
+/*
+ * A loss since its begin, on any CPU, may have taken its end. Where tracing goes on, its second part will be told
+ * by its end.
+ */
+static void tell_open_wait(struct stalls *stalls, struct log_task *task, uint64_t ts, bool goes_on)
 {
 	struct memory_wait wait = {
 		.key = task->key,
 		.tid = task->key.id,
 		.start = task->wait_start,
 		.end = ts,
-		.in_progress = true,
+		.is_part = goes_on,
+		.in_progress = !goes_on,
 	};
 
 	if (task->nr_waits && stalls->lost_last <= task->wait_start) {
 		wait.role = reason_of(stalls, task, task->wait_caller);
-	} else if (task->key.kind == OWNER_TASK &&
+	} else if (!goes_on && task->key.kind == OWNER_TASK &&
 		   resolver_awaits_kill(stalls->walk.resolver, wait.tid)) {
 		wait.role = ROLE_OOM_KILLER;
 		wait.start = task->last > stalls->began ? task->last : stalls->began;
@@ -1048,15 +1054,29 @@ int stalls_time(struct stalls *stalls, uint64_t ts)
 	return ret ? ret : end_silent_stalls(stalls, ts);
 }
 
-int stalls_flush(struct stalls *stalls, uint64_t ts)
+static int end_all(struct stalls *stalls, uint64_t ts, bool goes_on)
 {
 	struct log_task *task;
 	int ret = settle(stalls, NULL);
 
 	while (!ret && (task = task_log_oldest(&stalls->log))) {
-		tell_open_wait(stalls, task, ts);
+		tell_open_wait(stalls, task, ts, goes_on);
 		ret = forget_task(stalls, task);
 	}
+	return ret;
+}
+
+int stalls_flush(struct stalls *stalls, uint64_t ts)
+{
+	return end_all(stalls, ts, false);
+}
+
+int stalls_pause(struct stalls *stalls, uint64_t ts)
+{
+	int ret = end_all(stalls, ts, true);
+
+	stalls->began = 0;
+	stalls->losses = 0;
 	return ret;
 }
 

@@ -86,7 +86,7 @@ UNIT_TEST(test_values)
 	assert_false(options_on_command_line(options, "no-such-key"));
 	options = load_good("account", FILE_OF_A_RUN);
 	assert_string_equal(options->format, "plain");
-	assert_true(options->function_graph);
+	assert_int_equal(options->function_graph, FUNCTIONS_YES);
 	assert_false(options->page_allocation || options->interval || options->report);
 	assert_int_equal(options->top, 10);
 	assert_int_equal(config_report(options, false), 0);
@@ -95,10 +95,19 @@ UNIT_TEST(test_values)
 /* A key that the service has another default for is as the file says all the same. */
 UNIT_TEST(test_file_beats_default)
 {
-	assert_true(load_good(NULL, "threshold = 1ms\n")->page_allocation);
-	assert_false(load_good(NULL, "page-allocation = no\n")->page_allocation);
-	assert_false(load_good("--journal", "threshold = 1ms\n")->page_allocation);
-	assert_true(load_good("--journal", "page-allocation = yes\n")->page_allocation);
+	static const struct {
+		const char *option, *text;
+		int function_graph;
+	} cases[] = {
+		{ NULL, "threshold = 1ms\n", FUNCTIONS_YES },
+		{ NULL, "function-graph = no\n", FUNCTIONS_NO },
+		{ "--journal", "threshold = 1ms\n", FUNCTIONS_AUTO },
+		{ "--journal", "function-graph = yes\n", FUNCTIONS_YES },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_int_equal(load_good(cases[i].option, cases[i].text)->function_graph,
+				 cases[i].function_graph);
 }
 
 /* The report of a file is for the threshold of the file. */

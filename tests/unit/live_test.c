@@ -803,7 +803,7 @@ RUN(test_status_in_the_journal)
 	journal_socket_path = path;
 	seconds = 0;
 	hooks = (struct hooks){ .tracing = see_mark, .second = wait_an_hour };
-	assert_int_equal(run("-t1s --journal"), 0);
+	assert_int_equal(run("-t1s --journal --function-graph=yes"), 0);
 	while ((length = recv(fd, entry, sizeof(entry), 0)) > 0) {
 		status += !ends && memmem(entry, length, JOURNAL_ID_STATUS, 32);
 		ends += memmem(entry, length, JOURNAL_ID_SUMMARY, 32) != NULL;
@@ -1197,7 +1197,7 @@ RUN(test_processes_that_do_not_exist)
 	text_has(errors, "-p 4194304: no such process\n");
 	/* a service waits for them */
 	journal_socket_path = fake.root;
-	assert_int_equal(run("-t134 -d10ms -p4194304 --journal"), 0);
+	assert_int_equal(run("-t134 -d10ms -p4194304 --journal --function-graph=yes"), 0);
 	text_has(errors, "-p 4194304: no such process\n");
 	assert_as_found();
 }

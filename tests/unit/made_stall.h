@@ -547,6 +547,8 @@ static int put_item(struct item *item, const char *name, uint64_t depth)
 		return stalls_time(run.stalls, record->ts);
 	if (!strcmp(name, "flush"))
 		return stalls_flush(run.stalls, record->ts);
+	if (!strcmp(name, "pause"))
+		return stalls_pause(run.stalls, record->ts);
 	if (!strcmp(name, "lost"))
 		stalls_lost(run.stalls, record->cpu, record->ts, item->to ? item->to : record->ts);
 	else if (!strcmp(name, "lostall"))

@@ -28,7 +28,7 @@ UNIT_TEST(test_defaults)
 	assert_int_equal(options.threshold, 1000000);
 	assert_string_equal(options.format, "plain");
 	assert_int_equal(options.oom_score, OPTIONS_OOM_SCORE_UNSET);
-	assert_true(options.function_graph);
+	assert_int_equal(options.function_graph, FUNCTIONS_YES);
 	assert_false(options.page_allocation || options.duration || options.force ||
 		     options.verbose || options.quiet);
 	assert_null(options.source);
@@ -36,7 +36,7 @@ UNIT_TEST(test_defaults)
 	options_free(&options);
 	for (int i = 0; i < 2; i++) {
 		parse_good(&options, i ? "allocfilt account" : "allocfilt --journal");
-		assert_false(options.page_allocation);
+		assert_int_equal(options.function_graph, i ? FUNCTIONS_YES : FUNCTIONS_AUTO);
 		assert_int_equal(options.top, 10);
 		assert_int_equal(options.threshold, 1000000);
 		assert_int_equal(options.sort, SORT_WASTED);
@@ -152,7 +152,7 @@ UNIT_TEST(test_refused)
 		{ "allocfilt --top", "'--top' needs a value" },
 		{ "allocfilt --function-graph", "'--function-graph' needs a value" },
 		{ "allocfilt --function-graph=off",
-		  "--function-graph 'off' is neither yes nor no; allowed: yes, no" },
+		  "--function-graph 'off' is unknown; allowed: no, auto, yes" },
 		{ "allocfilt -t 5 -w x -o y", "-o does not go with -w, which" },
 		{ "allocfilt -t 5 -w x --journal", "--journal does not go with -w" },
 		{ "allocfilt -t 5 -w x --metrics=y", "--metrics does not go with -w" },

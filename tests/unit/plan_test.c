@@ -365,6 +365,33 @@ TEST(test_sides_and_partners)
 	assert_false(event_of(EVENT_COMPACTION_BEGIN)->repeats);
 }
 
+/* Without functions for now each pair is timed by itself, and events of -e are as they were. */
+TEST(test_functions_for_a_time)
+{
+	static const struct offered offered = {
+		functions_6_1, EVENTS_6_1 " sched:sched_switch sched:sched_wakeup kmem:kfree "
+	};
+	uint64_t roles;
+
+	assert_int_equal(make(&offered, (struct plan_request){ .off_cpu = true }, NULL,
+			      "kmem:kfree sched:sched_wakeup"),
+			 0);
+	roles = plan->roles;
+	plan_trace_functions(plan, false);
+	assert_false(plan->function_graph);
+	CHECK_RULE(RULE_PAIR, EVENT_DIRECT_RECLAIM_BEGIN, EVENT_DIRECT_RECLAIM_END,
+		   EVENT_COMPACTION_BEGIN, EVENT_SLAB_START, EVENT_WAIT_BEGIN);
+	CHECK_RULE(RULE_NEVER, EVENT_THROTTLED, EVENT_SHRINK_INACTIVE, EVENT_TRY_TO_COMPACT);
+	CHECK_RULE(RULE_OFF_CPU, EVENT_SCHED_SWITCH);
+	CHECK_RULE(RULE_ANY_WINDOW, EVENT_SCHED_WAKEUP, EVENT_USER);
+	plan_trace_functions(plan, true);
+	assert_true(plan->function_graph);
+	assert_int_equal(plan->roles, roles);
+	check_event(EVENT_DIRECT_RECLAIM_BEGIN, RULE_OWNER, ROLE_BIT(ROLE_DIRECT_RECLAIM));
+	CHECK_RULE(RULE_PAIR, EVENT_SLAB_START, EVENT_WAIT_BEGIN);
+	CHECK_RULE(RULE_ANY_WINDOW, EVENT_SCHED_WAKEUP, EVENT_USER);
+}
+
 TEST(test_memory_waits)
 {
 	plan_for(functions_6_1, EVENTS_6_1);

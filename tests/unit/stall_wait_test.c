@@ -198,6 +198,22 @@ UNIT_TEST(test_losses)
 		"w7:200-250=refault" });
 }
 
+/* Tracing begins again at 200, and its first record is of 250. */
+UNIT_TEST(test_pause)
+{
+	CHECK(start, PHASES,
+	      { "one in progress has two parts",
+		"wait+ 100 by=high, pause 200, time 250, wait- 600, flush 700",
+		"w7:100-200=high?, w7:250-600=unknown? | 7:250-600? reclaim=350" },
+	      { "whatever was lost before",
+		"lost 90 cpu=3, wait+ 100 by=high, pause 200, time 250, wait- 600, flush 700",
+		"w7:100-200=high?, w7:250-600=unknown? | 7:250-600? reclaim=350" },
+	      { "a pair in progress is not told",
+		"slab+ 100 shr=5, pause 200, time 250, slab- 600 shr=5, flush 700", "" },
+	      { "a kill in progress is told once", "99:memcg 110-290, pause 300",
+		"99:110-290 memcg=180" });
+}
+
 UNIT_TEST(test_without_functions)
 {
 	CHECK(start_without_functions, PHASES,

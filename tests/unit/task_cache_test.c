@@ -37,10 +37,9 @@ static bool no_saved_names;
 /* @proc: NULL: a capture */
 static struct task_cache *new_cache(const char *dir, const char *proc, size_t size)
 {
-	const struct data_source source = { .dir = dir,
-					    .proc = proc,
-					    .no_saved_names = no_saved_names };
+	static struct data_source source;
 
+	source = (struct data_source){ .dir = dir, .proc = proc, .no_saved_names = no_saved_names };
 	return task_cache_new(&source, size);
 }
 

@@ -50,6 +50,8 @@ enum key_kind {
 /* The part of the summary that is printed; forms for programs have all of it, or none. */
 enum summary_form { SUMMARY_SHORT, SUMMARY_FULL, SUMMARY_NONE };
 
+enum function_graph { FUNCTIONS_NO, FUNCTIONS_AUTO, FUNCTIONS_YES };
+
 enum account_sort { SORT_WASTED, SORT_ALLOCATED, SORT_COUNT };
 
 struct options {
@@ -88,7 +90,7 @@ struct options {
 	char **command;	  /* COMMAND and its arguments, of argv, NULL ends; NULL: none */
 	bool stack;	  /* --stack: the kernel stack that led into reclaim or compaction */
 	bool off_cpu;	  /* --off-cpu: the scheduler's events as well */
-	bool function_graph; /* --function-graph: no: events alone, no functions */
+	int function_graph; /* --function-graph: enum function_graph */
 	bool page_allocation; /* --page-allocation: the function that every page passes through, too */
 	bool force;	      /* --force */
 	bool verbose;	      /* -v */

@@ -41,7 +41,7 @@ struct task_cache;
 
 /**
  * task_cache_new
- * @source: a running kernel's saved_cmdlines has names of tasks that have exited
+ * @source: outlives the cache; a running kernel's saved_cmdlines has names of tasks that have exited
  * @size: limit of tasks in a live run; the least recently used one is evicted. A capture is read as
  *	a whole, up to 65536 tasks.
  *

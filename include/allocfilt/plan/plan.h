@@ -45,7 +45,7 @@ struct plan_function {
 
 struct plan {
 	uint64_t threshold;  /* ns */
-	bool function_graph; /* false: the fallback, pairs only */
+	bool function_graph; /* false: pairs only, for now or always; see plan_trace_functions() */
 	struct plan_function functions[PLAN_FUNCTIONS_MAX];
 	int nr_functions;
 	struct plan_event events[PLAN_EVENTS_MAX];
@@ -93,6 +93,13 @@ struct plan_request {
 int plan_make(struct plan **plan, const struct plan_request *request,
 	      const struct plan_offer *offer, struct failure *failure);
 void plan_free(struct plan *plan);
+
+/**
+ * plan_trace_functions - are functions traced now?
+ *
+ * Sets the rules of events anew. No record that was read before may wait for another one.
+ */
+void plan_trace_functions(struct plan *plan, bool on);
 
 /** plan_names - does the request name this function, beyond the catalog? */
 bool plan_names(const struct plan_request *request, const char *function);

@@ -27,7 +27,7 @@ struct data_source {
 	const struct source_file *files; /* of a trace.dat, sorted by path; NULL: they are in dir */
 	size_t nr_files;
 	const char *proc;    /* "/proc" of the running kernel, NULL for a capture */
-	bool no_saved_names; /* saved_cmdlines has names of older runs only: those of /proc count */
+	bool no_saved_names; /* saved_cmdlines has older names alone, for now: those of /proc count */
 	/* The machine that was traced; "" or NULL: not known. */
 	const char *host;    /* name, any bytes */
 	const char *release; /* uname -r */

@@ -61,10 +61,11 @@ struct stall_counts {
 /* The reason for which a stall is incomplete; where there are several, the last of them. */
 enum stall_lack {
 	LACKS_NOTHING,
-	LACKS_SWITCH,  /* of its task, see STATE_OFF */
-	LACKS_PART,    /* the memory wait was in progress when the run began */
-	LACKS_DROPPED, /* records, or names, at a limit of ours */
-	LACKS_LOST,    /* records that the kernel lost */
+	LACKS_SWITCH,	 /* of its task, see STATE_OFF */
+	LACKS_FUNCTIONS, /* the plan has some, which are not traced at the time */
+	LACKS_PART,	 /* the memory wait was in progress when the run began, or began again */
+	LACKS_DROPPED,	 /* records, or names, at a limit of ours */
+	LACKS_LOST,	 /* records that the kernel lost */
 	STALL_LACKS,
 };
 

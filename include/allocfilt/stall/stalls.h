@@ -105,6 +105,13 @@ int stalls_time(struct stalls *stalls, uint64_t ts);
 /** stalls_flush - at the end of the data, @ts, tell waits in progress, end all stalls; as stalls_time() */
 int stalls_flush(struct stalls *stalls, uint64_t ts);
 
+/**
+ * stalls_pause - the same where tracing begins again: what comes is of another run
+ *
+ * A wait in progress is told as two, both as parts: up to @ts, and from the first record that comes.
+ */
+int stalls_pause(struct stalls *stalls, uint64_t ts);
+
 /** stalls_limited - stalls that lack records or names because of a limit, or are left out for it */
 uint64_t stalls_limited(const struct stalls *stalls);
 
