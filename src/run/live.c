@@ -220,13 +220,13 @@ static void change_tracer(struct live *live)
 		GUARD_QUIET);
 }
 
-/* Somebody else has the tracer, or took it: the run goes on with events alone. */
+/* Somebody else has the tracer, or took it, or there is no memory for it: the run goes on with events alone. */
 static bool goes_on_without(struct live *live)
 {
 	struct failure *failure = live->tracing.failure;
 
 	if (!is_auto(live) || !live->tracing.plan->function_graph ||
-	    failure->status != EXIT_STATUS_IN_USE)
+	    failure->status == EXIT_STATUS_NOT_RESTORED)
 		return false;
 	log_warning("functions are not traced for now: %s", failure->text);
 	*failure = (struct failure){ 0 };
