@@ -18,6 +18,7 @@
 
 #define LOOKS		20   /* settings that are looked at each second, in turn */
 #define FIRST_BUFFER_KB 1408 /* KiB of each CPU of a new instance: TRACE_BUF_SIZE_DEFAULT */
+#define DISABLED	"kernel.ftrace_enabled is 0"
 
 const char *session_path(const struct session *session, char *buffer, const char *format, ...)
 {
@@ -110,13 +111,25 @@ static int choose_place(struct session *session, struct failure *failure)
 	return ret ? ret : use_place(session, false, failure);
 }
 
+static bool functions_are_enabled(const struct session *session)
+{
+	return session->request->kernel->function_enabled && kernel_functions_enabled();
+}
+
+/*
+ * A kprobe at the entry of a function is a callback of ftrace where that can be
+ * (CONFIG_KPROBES_ON_FTRACE): without ftrace the kernel accepts it, and it never hits.
+ */
 static bool make_probe(struct session *session, const char *path, const char *definition,
 		       const char *without)
 {
 	struct failure failure, ignored;
 
-	if (!settings_set(&session->settings, SETTING_PROBE, path, SETTING_PRESENT, definition,
-			  false, &failure))
+	if (*definition == 'p' && !functions_are_enabled(session))
+		failure_set(&failure, EXIT_STATUS_NO_FEATURE, ENODEV,
+			    DISABLED ": sysctl kernel.ftrace_enabled=1");
+	else if (!settings_set(&session->settings, SETTING_PROBE, path, SETTING_PRESENT, definition,
+			       false, &failure))
 		return true;
 	log_notice("%s: %s", without, failure.text);
 	settings_restore_path(&session->settings, path, &ignored);
@@ -188,13 +201,13 @@ static int session_begin(struct session *session, struct failure *failure)
 		ret = leftovers_remove_names(request->kernel->dir, &found, failure);
 	if (ret)
 		return ret;
-	if (session->graph && !(request->kernel->function_enabled && kernel_functions_enabled()))
+	if (session->graph && !functions_are_enabled(session))
 		return failure_set(failure,
 				   request->kernel->function_enabled ? EXIT_STATUS_IN_USE :
 								       EXIT_STATUS_NO_FEATURE,
 				   ENODEV,
-				   "kernel.ftrace_enabled is 0, so that no function would be "
-				   "recorded: sysctl kernel.ftrace_enabled=1");
+				   DISABLED ", so that no function would be recorded: sysctl "
+					    "kernel.ftrace_enabled=1");
 	if (!session->settings.top)
 		ret = settings_init(&session->settings, request->kernel->dir);
 	if (ret)
@@ -383,11 +396,13 @@ bool session_taken(struct session *session, char *what, size_t size)
 		}
 	}
 	session->looked_at = (session->looked_at + LOOKS) % settings->count;
-	if (!taken && session->graph && !kernel_functions_enabled()) {
-		snprintf(what, size, "kernel.ftrace_enabled is 0, so that no function is recorded");
-		taken = true;
-	}
-	return taken;
+	if (taken || !(session->graph || session->has_waits) || kernel_functions_enabled())
+		return taken;
+	snprintf(what, size, DISABLED ", so that no function is recorded");
+	if (!session->graph)
+		log_warning("memory waits are not told from now on: " DISABLED);
+	session->has_waits = false;
+	return session->graph;
 }
 
 void session_mark_clock(struct session *session)

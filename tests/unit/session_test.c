@@ -887,6 +887,19 @@ AT_TOP(test_ftrace_disabled)
 	assert_non_null(strstr(failure.text, "kernel.ftrace_enabled"));
 }
 
+AT_TOP(test_ftrace_disabled_without_functions)
+{
+	const char *said;
+
+	kernel.function_enabled = false;
+	plan->function_graph = false;
+	said = start_and_hear();
+	assert_false(session_has_waits(session));
+	text_has(said, "memory waits are not told: kernel.ftrace_enabled is 0: sysctl ");
+	end_as_found();
+	plan->function_graph = true;
+}
+
 /* What a killed run left whose undo file is gone. */
 IN_INSTANCE(test_left_names_go)
 {
