@@ -8,6 +8,7 @@
 
 #include "allocfilt/account/account.h"
 #include "allocfilt/base/log.h"
+#include "allocfilt/base/memory.h"
 #include "allocfilt/output/file.h"
 #include "allocfilt/output/form.h"
 #include "allocfilt/run/command.h"
@@ -48,6 +49,7 @@ static int run_source(const struct run_context *run, struct failure *failure)
 		ret = kernel_check_pid_namespace(failure);
 	if (ret)
 		return ret;
+	memory_map_tables();
 	guardian_start(&guardian, run->run_dir);
 	if (options->task == TASK_ACCOUNT)
 		ret = account_run(run, failure);

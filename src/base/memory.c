@@ -12,8 +12,8 @@
 #include "allocfilt/base/memory.h"
 #include "allocfilt/base/text.h"
 
-#define LOCK_SHARE 8 /* 1/LOCK_SHARE of the available memory is locked in advance, at most */
-#define HEAP_ROOM  (16 << 10) /* bytes left free: without them the next malloc() adds 128 KiB */
+#define TABLE_BYTES (64 << 10)
+#define HEAP_ROOM   (16 << 10) /* bytes left free: without them the next malloc() adds 128 KiB */
 
 uint64_t memory_available(void)
 {
@@ -37,20 +37,17 @@ uint64_t memory_own(uint64_t *ret_resident)
 	return size * page;
 }
 
-bool memory_lock(void)
+void memory_map_tables(void)
 {
-	uint64_t size, resident;
-	bool all;
+	mallopt(M_MMAP_THRESHOLD, TABLE_BYTES);
+}
 
+void memory_lock(void)
+{
 	malloc_trim(HEAP_ROOM); /* else memory that start-up has freed is locked as well */
-	size = memory_own(&resident);
-	if (!size)
-		return false;
-	all = size <= memory_available() / LOCK_SHARE;
-	if (!mlockall(MCL_CURRENT | MCL_FUTURE | (all ? 0 : MCL_ONFAULT)))
-		return all;
-	log_warning("cannot lock memory (%m); going on, but records may be lost under pressure");
-	return true;
+	if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
+		log_warning(
+			"cannot lock memory (%m); going on, but records may be lost under pressure");
 }
 
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=0" */

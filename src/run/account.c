@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/account/account.h"
+#include "allocfilt/base/memory.h"
 #include "allocfilt/run/kernel_plan.h"
 #include "allocfilt/run/signals.h"
 
@@ -236,7 +237,7 @@ static int begin_account(struct counting *counting)
 	struct tracing *tracing = &counting->tracing;
 	int ret;
 
-	tracing_lock_memory(tracing);
+	memory_lock();
 	ret = count_and_trace(counting);
 	if (!ret)
 		ret = tracing_begin(tracing);

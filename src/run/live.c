@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "allocfilt/base/log.h"
+#include "allocfilt/base/memory.h"
 #include "allocfilt/journal/journal.h"
 #include "allocfilt/output/metrics.h"
 #include "allocfilt/run/command.h"
@@ -484,7 +485,7 @@ static int begin_tracing(struct live *live)
 {
 	int ret;
 
-	tracing_lock_memory(&live->tracing);
+	memory_lock();
 	/* A recording must not spend buffer on its own start: it reads these files first. */
 	ret = live->recorder ? read_slow_files(live) : 0;
 	if (!ret)

@@ -18,8 +18,7 @@
 #include "allocfilt/run/kernel_plan.h"
 #include "allocfilt/run/signals.h"
 
-#define MARK_INTERVAL	(60 * NS_PER_SECOND)
-#define MEMORY_INTERVAL (10 * NS_PER_SECOND)
+#define MARK_INTERVAL (60 * NS_PER_SECOND)
 
 /* ---- resources ---- */
 
@@ -187,11 +186,6 @@ int tracing_set_tick(struct tracing *tracing, uint64_t interval, int percent)
 	return ret ? epoll_failed(tracing, ret) : 0;
 }
 
-void tracing_lock_memory(struct tracing *tracing)
-{
-	tracing->locked = tracing->locked || memory_lock();
-}
-
 /* The time of -d begins with COMMAND. Without -d the SIGALRM of our parent is left alone. */
 static int set_deadline(struct tracing *tracing)
 {
@@ -223,7 +217,6 @@ int tracing_begin(struct tracing *tracing)
 				   options->output);
 	tracing->next_second = now + NS_PER_SECOND;
 	tracing->next_mark = now + MARK_INTERVAL;
-	tracing->next_memory = now + MEMORY_INTERVAL;
 	return set_deadline(tracing);
 }
 
@@ -255,11 +248,7 @@ int tracing_second(struct tracing *tracing, uint64_t now)
 		session_mark_clock(tracing->session);
 		tracing->next_mark = now + MARK_INTERVAL;
 	}
-	if (now >= tracing->next_memory) {
-		tracing_lock_memory(tracing);
-		session_grow_buffer(tracing->session);
-		tracing->next_memory = now + MEMORY_INTERVAL;
-	}
+	session_grow_buffer(tracing->session);
 	if (!session_taken(tracing->session, what, sizeof(what)))
 		return 0;
 	if (tracing->pipeline)

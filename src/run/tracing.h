@@ -29,10 +29,8 @@ struct tracing {
 	struct session *session;
 	struct cpu_buffers *buffers;
 	struct loop *loop;
-	bool locked; /* is all memory locked, as far as that is possible? */
 	uint64_t next_second;
 	uint64_t next_mark;
-	uint64_t next_memory;
 	uint64_t next_interval; /* 0: there are none */
 	uint64_t ends;		/* -d; 0: not begun */
 };
@@ -66,9 +64,6 @@ int tracing_make_loop(struct tracing *tracing, const struct loop_callbacks *call
 
 /** tracing_set_tick - the interval between ticks, and how full a buffer wakes us */
 int tracing_set_tick(struct tracing *tracing, uint64_t interval, int percent);
-
-/** tracing_lock_memory - lock now, as page allocations of ours would be traced later */
-void tracing_lock_memory(struct tracing *tracing);
 
 /** tracing_begin - tracing is on: open the output; the time of -d begins */
 int tracing_begin(struct tracing *tracing);

@@ -13,13 +13,19 @@
 uint64_t memory_available(void);
 
 /**
- * memory_lock - lock our memory, so that no page fault stops us while memory is short
+ * memory_map_tables - allocate large tables apart from the heap from now on
  *
- * To fault in all tables in advance would make memory shorter still: where they are a large share of what
- * is available, a page is locked once it is used. Returns whether nothing is left to do: all is locked,
- * or the kernel refuses it, which is logged; else call it again later.
+ * They take no memory before they are used then. Of a block at the end of the heap calloc(3) clears what was
+ * free there, 128 KiB mostly.
  */
-bool memory_lock(void);
+void memory_map_tables(void);
+
+/**
+ * memory_lock - lock what we use of our memory, so that it is not swapped out while memory is short
+ *
+ * A page is locked once it is used: tables take no memory before they need it. Logs a refusal.
+ */
+void memory_lock(void);
 
 /** memory_own - bytes of our address space, and those that are resident; 0: not known */
 uint64_t memory_own(uint64_t *ret_resident);
