@@ -248,6 +248,7 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 	bool minutes = seconds >= 120;
 	char total[TEXT_DURATION_MAX], max[TEXT_DURATION_MAX], counted[TEXT_COUNTED_MAX];
 	struct wait_sum waits = waits_all(&unit->waits);
+	const struct wait_sum *other_io = &unit->waits.of[ROLE_IO];
 	uint64_t kills = unit->waits.of[ROLE_OOM_KILLER].count;
 	uint64_t nr_short = waits.count - waits.long_count;
 	int reason = nr_short ? waits_next(&unit->waits, -1) : -1;
@@ -281,6 +282,10 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 		journal_entry_number(entry, "ALLOCFILT_WAITS", waits.count);
 		journal_entry_number(entry, "ALLOCFILT_WAITS_USEC", waits.total / 1000);
 	}
+	if (other_io->total >= unit->ranked.total / 100 && other_io->count)
+		line_add(&line,
+			 "; and %s of other waits for I/O, first reads among them: not memory",
+			 text_duration(total, other_io->total));
 	if (kills)
 		line_add(&line, "; the OOM killer took %" PRIu64 " of its tasks", kills);
 	if (remedy)

@@ -399,6 +399,11 @@ static void json_waits(struct json *json, const struct summary_view *view,
 		json_close(json, '}');
 	}
 	json_close(json, ']');
+	if (waits->of[ROLE_IO].count) {
+		json_open(json, "other_io", '{');
+		json_wait_sum(json, &waits->of[ROLE_IO]);
+		json_close(json, '}');
+	}
 	json_close(json, '}');
 }
 

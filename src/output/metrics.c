@@ -249,7 +249,7 @@ static void metrics_units(struct writer *writer, const struct summary_view *view
 		{ "allocfilt_stall_recent_max_seconds", "gauge",
 		  "The longest stall of a unit that ended in this minute or the two before." },
 		{ "allocfilt_memory_waits_total", "counter",
-		  "Memory waits as the kernel counts them for PSI, the short ones too, by unit." },
+		  "Memory waits as the kernel counts them for PSI, the short ones too, and refaults that it does not count, by unit." },
 		{ "allocfilt_memory_wait_seconds_total", "counter",
 		  "Time of memory waits, by unit and by reason." },
 		{ "allocfilt_oom_kills_total", "counter",

@@ -619,6 +619,7 @@ struct waiters {
 	size_t causes;	/* columns of the main causes; 0: no row tells whose memory was reclaimed */
 	bool has_short; /* a row has short waits of 1 % of its time or more */
 	bool has_psi;
+	bool has_io; /* a row has other waits for I/O, of 1 % of its time or more */
 };
 
 static uint64_t short_waits(const struct summary_total *waiter)
@@ -649,6 +650,8 @@ static void put_waiter(struct writer *writer, const struct summary_view *view,
 		line_add_duration(&line, 10, psi);
 	else if (table->has_psi)
 		line_add(&line, "%10s", "-");
+	if (table->has_io)
+		line_add_duration(&line, 10, waiter->waits.of[ROLE_IO].total);
 	used = text_columns(line.text);
 	main_cause(&more, waiter, CAUSES_SHOWN);
 	if (used + 3 + more.used > WIDTH)
@@ -692,14 +695,16 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 		table.has_short |=
 			short_waits(waiter) * 100 >= waiter->ranked.total && short_waits(waiter);
 		table.has_psi |= view_pressure(view, kind, i, &psi);
+		table.has_io |= waiter->waits.of[ROLE_IO].total > waiter->ranked.total / 100;
 	}
 	line_clear(&line);
 	line_add(&line, "%s", title);
 	if (count > rows)
 		line_add(&line, " (%zu of %zu)", rows, count);
 	line_pad(&line, table.columns + 2);
-	line_add(&line, "%8s%10s%10s%s%s", "stalls", "total", "max",
-		 table.has_short ? "   shorter" : "", table.has_psi ? "       PSI" : "");
+	line_add(&line, "%8s%10s%10s%s%s%s", "stalls", "total", "max",
+		 table.has_short ? "   shorter" : "", table.has_psi ? "       PSI" : "",
+		 table.has_io ? " other I/O" : "");
 	if (kind != SUMMARY_KERNEL_THREADS)
 		line_add(&line, "   %-*s", has_from ? (int)table.causes : 0,
 			 "stalls by main cause");
@@ -832,7 +837,7 @@ static void add_short_reasons(struct line *line, const struct waits *waits)
 	int role = -1;
 
 	for (int i = 0; i < ROLE_COUNT; i++)
-		ns[i] = waits->of[i].total - waits->of[i].long_total;
+		ns[i] = i == ROLE_IO ? 0 : waits->of[i].total - waits->of[i].long_total;
 	for (int i = 0; i < CAUSES_SHOWN; i++) {
 		role = ranking_next(ns, sizeof(*ns), ROLE_COUNT, role);
 		if (!ns[role])
@@ -927,6 +932,27 @@ static bool was_short(const struct summary_view *view, uint64_t some, uint64_t t
 	       (after > before && (after - before) * REFAULT_COST > time / 100);
 }
 
+/* Why these waits are more than the kernel counts, and what else tasks waited for. */
+static void put_other_reads(struct writer *writer, const struct waits *waits)
+{
+	const struct wait_sum *refaults = &waits->of[ROLE_REFAULT_NOT_IN_PSI];
+	const struct wait_sum *io = &waits->of[ROLE_IO];
+	struct line line;
+
+	line_clear(&line);
+	line_add(&line, "not in PSI: ");
+	line_add_duration(&line, 0, refaults->total);
+	line_add(&line, " of these, reads of pages that were not in use when taken");
+	if (refaults->count)
+		line_put(&line, writer);
+	line_clear(&line);
+	line_add(&line, "other waits for I/O: ");
+	line_add_duration(&line, 0, io->total);
+	line_add(&line, ", first reads among them; these are not for memory");
+	if (io->count)
+		line_put(&line, writer);
+}
+
 /* The time that a shortage of memory cost: the kernel's own account of it, and the memory waits. */
 static void put_pressure(struct writer *writer, const struct summary_view *view)
 {
@@ -976,6 +1002,7 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 	if (waits->in_progress)
 		add_not_ended(&line, writer, view, waits);
 	line_put(&line, writer);
+	put_other_reads(writer, waits);
 }
 
 /* Direct reclaim and kswapd run for the whole machine. Cgroups whose limits tasks were at are named. */

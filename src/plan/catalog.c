@@ -137,6 +137,10 @@ const struct catalog_role catalog_roles[ROLE_COUNT] = {
 		{ "do_swap_page" },
 		{ "swap_readpage", "swap_read_folio", "swap_read_page" },
 	},
+	[ROLE_IO] = {
+		"other wait for I/O", "io", PHASE_OUTSIDE, PART_ITSELF, ROLE_NONE,
+		{ "io_schedule" },
+	},
 	[ROLE_REFAULT] = {
 		"refault", "refault", PHASE_REFAULT, PART_ITSELF, ROLE_NONE, { NULL },
 		{ "folio_wait_bit_common", "wait_on_page_bit_common",
@@ -145,6 +149,9 @@ const struct catalog_role catalog_roles[ROLE_COUNT] = {
 	[ROLE_REFAULT_READ] = {
 		"refault", "refault", PHASE_REFAULT, PART_ITSELF, ROLE_NONE, { NULL },
 		{ "read_pages", "filemap_read_folio", "submit_bio", "add_ra_bio_pages" },
+	},
+	[ROLE_REFAULT_NOT_IN_PSI] = {
+		"refault, not in PSI", "refault_not_in_psi", PHASE_REFAULT, PART_ITSELF, ROLE_NONE, { NULL },
 	},
 	[ROLE_WAIT] = {
 		"memory wait", "memory_wait", PHASE_OTHER_RECLAIM, PART_ITSELF, ROLE_NONE, { NULL },
@@ -196,6 +203,9 @@ const struct catalog_event catalog_events[EVENT_COUNT] = {
 	     "vmscan", "mm_shrink_slab_start", "mm_shrink_slab_end", 0, .repeats = true),
 	PAIR(EVENT_WAIT_BEGIN, EVENT_WAIT_END,
 	     PROBE_SYSTEM, "memory_wait_begin", "memory_wait_end", 0),
+	[EVENT_REFAULT] = {
+		PROBE_SYSTEM, "refault", SINGLE(ROLE_BIT(ROLE_IO)), .needs = ROLE_NONE,
+	},
 	[EVENT_EXEC] = {
 		"sched", "sched_process_exec", SINGLE(0), .needs = ROLE_NONE, .children = true,
 	},

@@ -341,11 +341,19 @@ bool plan_has_waits(const struct plan *plan)
 	return event >= 0 && plan->events[event].rule == RULE_PAIR;
 }
 
-void plan_drop_waits(struct plan *plan)
+bool plan_has_refaults(const struct plan *plan)
 {
-	for (int i = 0; i < plan->nr_events; i++)
-		if (plan_is_wait(&plan->events[i]))
-			plan->events[i].rule = RULE_NEVER;
+	int event = plan_event_of(plan, EVENT_REFAULT);
+
+	return event >= 0 && plan->events[event].rule == RULE_OWNER;
+}
+
+void plan_drop_event(struct plan *plan, enum event_id id)
+{
+	int event = plan_event_of(plan, id);
+
+	if (event >= 0)
+		plan->events[event].rule = RULE_NEVER;
 }
 
 int plan_event_of(const struct plan *plan, enum event_id id)

@@ -16,7 +16,7 @@ static int print_waits(const struct kernel *kernel, struct failure *failure)
 
 	*failure = (struct failure){ 0 };
 	for (int id = EVENT_WAIT_BEGIN; id <= EVENT_WAIT_END && !ret; id++)
-		ret = session_try_probe(kernel, catalog_events[id].name, probe_wait_definition(id),
+		ret = session_try_probe(kernel, catalog_events[id].name, probe_definition(id),
 					SESSION_RUN_DIR, failure);
 	if (ret && failure->status != EXIT_STATUS_IN_USE)
 		printf("memory waits    not told: %s\n", failure->text);

@@ -9,7 +9,7 @@
 
 void guard_begin(struct guard *guard, uint64_t now, uint64_t cpu)
 {
-	guard->is_off = false;
+	guard->is_off = guard->is_all = false;
 	guard->quiet = 0;
 	guard->since = now;
 	guard->cpu = cpu;
@@ -26,10 +26,12 @@ bool guard_update(struct guard *guard, uint64_t max, uint64_t now, uint64_t cpu)
 	guard->since = now;
 	guard->cpu = cpu;
 	guard->quiet = guard->tenths * 2 > max * 10 ? 0 : guard->quiet + 1;
-	if (guard->tenths > max * 10)
+	if (guard->tenths > max * 10) {
+		guard->is_all |= guard->is_off;
 		guard->is_off = true;
-	else if (guard->quiet >= GUARD_QUIET)
-		guard->is_off = false;
+	} else if (guard->quiet >= GUARD_QUIET) {
+		guard->is_off = guard->is_all = false;
+	}
 	return true;
 }
 
@@ -51,7 +53,9 @@ static unsigned int switch_events(struct guard *guard, const struct plan *plan,
 
 	for (int i = 0; i < plan->nr_events; i++) {
 		const struct plan_event *event = &plan->events[i];
-		bool off = guard->is_off && plan_can_spare(plan, event);
+		bool off =
+			guard->is_off && plan_can_spare(plan, event) &&
+			(event->id == EVENT_REFAULT || guard->is_all || !plan_has_refaults(plan));
 		int ret;
 
 		if (off == guard->off[i])
@@ -80,8 +84,8 @@ void guard_second(struct guard *guard, const struct plan *plan, uint64_t max, ui
 		return;
 	pipeline_switch_events(pipeline, guard->off);
 	session_mark_clock(session);
-	if (guard->is_off && !guard->reported_off) {
-		guard->reported_off = true;
+	if (guard->is_off && guard->reported_off <= guard->is_all) {
+		guard->reported_off = 1 + guard->is_all;
 		log_warning("%u.%u %% of a CPU in the last minute is more than max-cpu = %" PRIu64
 			    "%%: %s switched off until %d minutes are quiet; a higher threshold "
 			    "costs less",

@@ -414,9 +414,10 @@ static int read_slow_files(struct live *live)
 	live->incomplete = ret > 0;
 	if (ret)
 		return ret < 0 ? ret : -EAGAIN;
+	session_trace_rest(live->tracing.session, live->tracing.plan, live->tracing.kernel);
 	if (resolver && !live->has_traced)
 		resolver_read_symbols(resolver);
-	if (session_has_probe(live->tracing.session) && live->probe.on_event)
+	if (session_has_probe(live->tracing.session, PROBE_SUPERBLOCKS) && live->probe.on_event)
 		callback = resolver ?
 				   resolver_address(resolver, PROBE_CALLBACK) :
 				   kallsyms_address(source_open(&live->tracing.source, "kallsyms"),

@@ -41,6 +41,7 @@ struct pipeline {
 	int64_t own;		 /* our own thread is not shown; INT64_MAX: it is not known */
 	bool off_cpu;		 /* there are events for stalls_sched() */
 	bool sched_is_off;	 /* see pipeline_switch_events() */
+	bool refaults_are_off;	 /* the same: no wait for I/O can be told from a refault */
 	unsigned int events_off; /* the same, how many */
 	bool had_events_off;
 	uint64_t switched_at; /* ns, CLOCK_REALTIME; 0: nothing, or its mark was read */
@@ -239,14 +240,15 @@ static void count_wait(void *context, const struct memory_wait *wait)
 	bool is_long = wait->end - wait->start >= least;
 
 	selection_set_background(&pipeline->selection, &named);
-	if (!named.background && !wait->in_progress)
+	if (!named.background && !wait->in_progress && wait->role != ROLE_IO)
 		note_wait(pipeline, wait->end - wait->start);
 	name_limit(&named, limit);
 	/* It has no cause, as it has no order. Kills are told of all tasks. */
 	if (!selection_has_time(&pipeline->selection, wait->start) ||
 	    ((wait->role != ROLE_OOM_KILLER || wait->in_progress) &&
 	     (pipeline->options->cause || !selection_has_stall(&pipeline->selection, &named))) ||
-	    (wait->in_progress && !goes_on(pipeline, &named, wait)))
+	    (wait->in_progress && !goes_on(pipeline, &named, wait)) ||
+	    (wait->role == ROLE_IO && pipeline->refaults_are_off))
 		return;
 	summary_wait(pipeline->summary, &named, wait, is_long);
 	if (pipeline->units && !named.background && !wait->in_progress)
@@ -752,7 +754,7 @@ int pipeline_pause(struct pipeline *pipeline)
 {
 	look_for_taken(pipeline, 1);
 	pipeline->events_off = 0;
-	pipeline->sched_is_off = false;
+	pipeline->sched_is_off = pipeline->refaults_are_off = false;
 	pipeline->switched_at = 0;
 	return stalls_pause(pipeline->stalls, pipeline->newest);
 }
@@ -777,7 +779,7 @@ static int add_formats(struct pipeline *pipeline, struct failure *failure)
 		const struct plan_event *event = &pipeline->plan->events[i];
 
 		/* The session makes these probes later. */
-		if (plan_is_wait(event) && pipeline->source->proc)
+		if (plan_is_probe(event) && pipeline->source->proc)
 			continue;
 		ret = decode_read_format(decode, i, event->id, event->system, event->name);
 		if (ret == -ENOMEM)
@@ -807,7 +809,7 @@ void pipeline_read_probes(struct pipeline *pipeline)
 	for (int i = 0; i < plan->nr_events; i++) {
 		const struct plan_event *event = &plan->events[i];
 
-		if (!plan_is_wait(event))
+		if (!plan_is_probe(event))
 			continue;
 		decode_read_format(pipeline->decode, i, event->id, event->system, event->name);
 		resolver_read_event(pipeline->resolver, i, event);
@@ -930,11 +932,11 @@ void pipeline_switch_events(struct pipeline *pipeline, const bool *off)
 	const struct plan *plan = pipeline->plan;
 
 	pipeline->events_off = 0;
-	pipeline->sched_is_off = false;
+	pipeline->sched_is_off = pipeline->refaults_are_off = false;
 	for (int i = 0; i < plan->nr_events; i++) {
 		pipeline->events_off += off[i];
-		if (off[i] && plan->events[i].id == EVENT_SCHED_SWITCH)
-			pipeline->sched_is_off = true;
+		pipeline->sched_is_off |= off[i] && plan->events[i].id == EVENT_SCHED_SWITCH;
+		pipeline->refaults_are_off |= off[i] && plan->events[i].id == EVENT_REFAULT;
 	}
 	pipeline->had_events_off |= pipeline->events_off > 0;
 	pipeline->interval.had_events_off |= pipeline->events_off > 0;

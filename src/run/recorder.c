@@ -269,10 +269,10 @@ static void probe_lines(char *text, size_t size, const struct probe *probe, cons
 				probe->has_private_data ? "shrinker.private_data" :
 							  "super_block.s_shrink",
 				probe->has_private_data ? probe->private_data : probe->s_shrink);
-	if (plan_has_waits(plan))
-		snprintf(text + used, size - (size_t)used, "probe %s\nprobe %s\n",
-			 probe_wait_definition(EVENT_WAIT_BEGIN),
-			 probe_wait_definition(EVENT_WAIT_END));
+	for (int i = 0; i < plan->nr_events; i++)
+		if (plan_is_probe(&plan->events[i]) && plan->events[i].rule != RULE_NEVER)
+			used += snprintf(text + used, size - (size_t)used, "probe %s\n",
+					 probe_definition(plan->events[i].id));
 }
 
 /* The counts of the present segment. */

@@ -122,8 +122,10 @@ int tracing_set_up(struct tracing *tracing, const struct session_request *extra)
 	ret = session_start(&tracing->session, &request, tracing->failure);
 	if (ret)
 		return ret;
-	if (!session_has_waits(tracing->session))
-		plan_drop_waits(tracing->plan);
+	for (int id = EVENT_WAIT_BEGIN; id <= EVENT_REFAULT; id++)
+		if (!session_has_probe(tracing->session,
+				       id == EVENT_REFAULT ? PROBE_REFAULTS : PROBE_WAITS))
+			plan_drop_event(tracing->plan, id);
 	if (tracing->pipeline)
 		pipeline_read_probes(tracing->pipeline);
 	dir = session_dir(tracing->session);

@@ -18,6 +18,9 @@
 
 #define NO_PAIR UINT64_MAX
 
+/* The most from a page that reclaim took to the sleep until it is read; 0.2 ms were seen. */
+#define REFAULT_GAP NS_PER_MS
+
 /* The newest time from which records of a CPU are missing. */
 struct gap {
 	uint64_t from;	 /* ns */
@@ -435,7 +438,13 @@ static noinline int keep_window(struct stalls *stalls, struct log_task *task,
 	ret = append_entry(stalls, task, LOG_WINDOW, record, sizeof(struct log_window), &entry);
 	if (ret)
 		return ret;
-	*log_window(entry) = (struct log_window){ .at = *window };
+	*log_window(entry) = (struct log_window){ .at = *window, .start = window->calltime };
+	if (slow && resolver_role(stalls->walk.resolver, window->function) == ROLE_IO) {
+		if (window->depth <= 0)
+			log_window(entry)->start = task->refaulted_at;
+		/* Up to the end of its wait the task may sleep again for the same page. */
+		task->refaulted_at = task->nr_waits ? window->rettime : 0;
+	}
 	if (slow)
 		task_log_set_slow(task, entry, false, stalls->losses);
 	return slow && window->depth <= 0 ? end_log(stalls, task) : 0;
@@ -496,15 +505,48 @@ static inline int settle(struct stalls *stalls, const struct record *record)
 	return stalls->held.ts ? settle_held(stalls, record) : 0;
 }
 
+/*
+ * A task sleeps for I/O: for a page that reclaim had taken, if it has just come upon one, or for something
+ * else, which is no stall. A memory wait and a function around it count its time themselves.
+ */
+static noinline bool is_refault(struct stalls *stalls, const struct record *record)
+{
+	const struct record_window *window = &record->window;
+	struct log_task *task = task_log_peek(&stalls->log, task_key_of(record));
+	uint64_t since = task ? task->refaulted_at : 0;
+	bool is = since && since <= window->calltime && window->calltime - since <= REFAULT_GAP;
+
+	if (window->depth <= 0 && !(task && task->nr_waits) && plan_has_refaults(stalls->walk.plan))
+		stalls->waited(stalls->context,
+			       &(struct memory_wait){
+				       .key = task_key_of(record),
+				       .tid = record->tid,
+				       .start = is ? since : window->calltime,
+				       .end = window->rettime,
+				       .role = is ? ROLE_REFAULT_NOT_IN_PSI : ROLE_IO,
+			       });
+	if (is)
+		task->waited_until = MAX(task->waited_until, window->rettime);
+	else if (task)
+		task->refaulted_at = 0;
+	return is;
+}
+
 /* Most windows of a capture may be fast, and their tasks' logs empty. */
 int stalls_window(struct stalls *stalls, const struct record *record)
 {
 	const struct record_window *window = &record->window;
 	bool slow = window->rettime - window->calltime >= stalls->walk.plan->threshold;
-	bool outermost = slow && window->depth <= 0;
+	bool is_io = slow && resolver_role(stalls->walk.resolver, window->function) == ROLE_IO;
+	int ret = is_io ? settle(stalls, NULL) : 0;
 	struct log_task *task;
-	int ret = settle(stalls, outermost ? NULL : record);
+	bool outermost;
 
+	if (is_io && !ret)
+		slow = is_refault(stalls, record);
+	outermost = slow && window->depth <= 0;
+	if (!ret)
+		ret = settle(stalls, outermost ? NULL : record);
 	if (ret)
 		return ret;
 	if (outermost && task_key_of(record).kind == OWNER_TASK) {
@@ -785,6 +827,8 @@ static int end_wait(struct stalls *stalls, struct log_task *task, const struct r
 	else
 		wait.start = MAX(task->waited_until, stalls->began);
 	task->waited_until = wait.end;
+	if (task->refaulted_at > wait.start)
+		task->refaulted_at = 0;
 	stalls->waited(stalls->context, &wait);
 	/* Slow windows in a wait are stalls, if they have ended, or if its begin is not in the log. */
 	if (wait.end - wait.start < stalls->walk.plan->threshold || task->ended_at > wait.start) {
@@ -850,8 +894,12 @@ int stalls_event(struct stalls *stalls, struct record *record, uint64_t *ret_pai
 	if (event->rule != RULE_PAIR && event->rule != RULE_OWNER && event->rule != RULE_ANY_WINDOW)
 		return 0;
 	ret = settle(stalls, record) ?: task_of(stalls, record, &task);
-	if (ret || event->rule != RULE_PAIR)
-		return ret ? ret : keep_event(stalls, task, record);
+	if (!ret && event->id == EVENT_REFAULT)
+		task->refaulted_at = record->ts;
+	if (ret || event->id == EVENT_REFAULT)
+		return ret;
+	if (event->rule != RULE_PAIR)
+		return keep_event(stalls, task, record);
 	decode_fields(stalls->walk.decode, record);
 	if (plan_is_wait(event))
 		return event->side == EVENT_BEGIN ? begin_wait(stalls, task, record) :

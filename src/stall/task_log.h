@@ -53,6 +53,8 @@ struct log_entry {
 
 struct log_window {
 	struct record_window at;
+	uint64_t
+		start; /* ns: its calltime; of an outermost refault when the task came upon the page */
 	struct log_entry *events; /* set by the walk: the first event that the window owns */
 };
 
@@ -106,10 +108,12 @@ struct log_task {
 	int wait_cpu;		   /* where the outermost of these began */
 	uint64_t wait_start;	   /* ns: of the same */
 	uint64_t wait_caller;	   /* of the same: the return address */
-	unsigned int nr_work;  /* pairs of events that it is in, of all kinds, for stalls_work() */
-	uint64_t work_since;   /* ns: of the outermost of these */
-	bool reads_swap;       /* the last page that it began to read is of swap */
-	bool only_waits;       /* all slow entries are memory waits, if there are some */
+	unsigned int nr_work; /* pairs of events that it is in, of all kinds, for stalls_work() */
+	uint64_t work_since;  /* ns: of the outermost of these */
+	uint64_t
+		refaulted_at; /* ns: it came upon a page that reclaim took; 0: and has slept since */
+	bool reads_swap;      /* the last page that it began to read is of swap */
+	bool only_waits;      /* all slow entries are memory waits, if there are some */
 	uint64_t waited_until; /* ns: end of the last memory wait; 0: there was none */
 	uint64_t began_at;     /* ns: start of the last stall; 0: no window around it can come */
 	uint64_t ended_at;     /* ns: end of the last stall; 0: there was none */
@@ -315,7 +319,7 @@ void log_record(struct log_entry *entry, struct record *record);
 static inline uint64_t log_start(struct log_entry *entry)
 {
 	if (entry->kind == LOG_WINDOW)
-		return log_window(entry)->at.calltime;
+		return log_window(entry)->start;
 	if (entry->kind == LOG_END && log_pair(entry)->partner)
 		return log_pair(entry)->start;
 	return entry->ts;

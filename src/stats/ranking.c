@@ -93,7 +93,7 @@ void ranking_replace(struct ranking *ranking, void *replaced, uint64_t id, const
 		ranking->order[rank] = ranking->order[rank + 1];
 		ranking->order[rank]->rank = rank;
 	}
-	ranking->evicted++;
+	ranking->evicted += entry->total > 0;
 	begin_ranked(ranking, ((char *)replaced - ranking->entries) / ranking->size, id, name);
 }
 
@@ -111,6 +111,13 @@ static struct ranked *replace_least(struct ranking *ranking, uint64_t id, const 
 	ranking_replace(ranking, entry, id, name);
 	entry->error = error;
 	return entry;
+}
+
+void *ranking_enter_free(struct ranking *ranking, uint64_t id, const char *name)
+{
+	return ranking->count < ranking->most || ranking_find(ranking, id, name) ?
+		       ranking_enter(ranking, id, name) :
+		       NULL;
 }
 
 void *ranking_enter(struct ranking *ranking, uint64_t id, const char *name)

@@ -326,6 +326,13 @@ void summary_wait(struct summary *summary, const struct named_stall *named,
 
 	waits_add(&summary->stalls[named->background ? STALLS_BACKGROUND : STALLS_WAITING].waits,
 		  wait, is_long);
+	if (wait->role == ROLE_IO) {
+		total = ranking_enter_free(summary->tables[SUMMARY_CGROUPS], hash_text(cgroup),
+					   cgroup);
+		if (total && !named->background)
+			waits_add(&total->waits, wait, is_long);
+		return;
+	}
 	if (wait->in_progress ? !named->background : wait->role == ROLE_OOM_KILLER)
 		count_task(summary->tables[wait->in_progress ? SUMMARY_NOT_ENDED : SUMMARY_VICTIMS],
 			   named, wait);
@@ -342,7 +349,10 @@ void summary_wait(struct summary *summary, const struct named_stall *named,
 
 const void *summary_at(const struct summary *summary, enum summary_table which, size_t rank)
 {
-	return ranking_at(summary->tables[which], rank);
+	const struct ranked *entry = ranking_at(summary->tables[which], rank);
+
+	/* A cgroup that had other waits for I/O alone did not wait for memory. */
+	return which == SUMMARY_CGROUPS && entry && !entry->total ? NULL : entry;
 }
 
 uint64_t summary_had_cpu_unknown(const struct summary *summary)
@@ -385,7 +395,11 @@ const struct summary_total *summary_remedy_cgroup(const struct summary *summary,
 
 size_t summary_count(const struct summary *summary, enum summary_table which)
 {
-	return ranking_count(summary->tables[which]);
+	size_t count = ranking_count(summary->tables[which]);
+
+	while (count && !summary_at(summary, which, count - 1))
+		count--;
+	return count;
 }
 
 const struct summary_stalls *summary_stalls(const struct summary *summary, enum stall_side side)

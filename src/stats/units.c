@@ -155,6 +155,12 @@ void units_wait(struct units *units, const struct named_stall *named,
 	char name[UNIT_NAME_BYTES];
 
 	unit_of(named, name);
+	if (wait->role == ROLE_IO) {
+		total = ranking_enter_free(units->period, hash_text(name), name);
+		if (total)
+			waits_add(&total->waits, wait, is_long);
+		return;
+	}
 	total = ranking_enter(units->period, hash_text(name), name);
 	waits_add(&total->waits, wait, is_long);
 	remedies_wait(&total->remedies, named, wait, is_long);

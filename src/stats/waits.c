@@ -22,6 +22,11 @@ void waits_add(struct waits *waits, const struct memory_wait *wait, bool is_long
 	waits->parts += wait->is_part;
 }
 
+static bool is_wait(int role)
+{
+	return role != ROLE_OOM_KILLER && role != ROLE_IO;
+}
+
 struct wait_sum waits_all(const struct waits *waits)
 {
 	struct wait_sum all = { 0 };
@@ -29,7 +34,7 @@ struct wait_sum waits_all(const struct waits *waits)
 	for (int role = 0; role < ROLE_COUNT; role++) {
 		const struct wait_sum *sum = &waits->of[role];
 
-		if (role == ROLE_OOM_KILLER)
+		if (!is_wait(role))
 			continue;
 		all.count += sum->count;
 		add_ns(&all.total, sum->total);
@@ -43,6 +48,6 @@ int waits_next(const struct waits *waits, int role)
 {
 	do {
 		role = ranking_next(&waits->of[0].total, sizeof(waits->of[0]), ROLE_COUNT, role);
-	} while (role >= 0 && (!waits->of[role].count || role == ROLE_OOM_KILLER));
+	} while (role >= 0 && (!waits->of[role].count || !is_wait(role)));
 	return role;
 }

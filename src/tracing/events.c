@@ -65,7 +65,9 @@ int session_set_events(struct session *session, struct failure *failure)
 		const struct plan_event *event = &plan->events[i];
 		char name[PATH_MAX];
 
-		if (event->rule == RULE_NEVER || (plan_is_wait(event) && !session->has_waits))
+		if (event->rule == RULE_NEVER ||
+		    (plan_is_wait(event) && !session->has[PROBE_WAITS]) ||
+		    (event->id == EVENT_REFAULT && !session->has[PROBE_REFAULTS]))
 			continue;
 		snprintf(name, sizeof(name), "events/%s/%s/filter", event->system, event->name);
 		if (!session->instance)
@@ -79,7 +81,7 @@ int session_set_events(struct session *session, struct failure *failure)
 	 * Enabled after mm_shrink_slab_start, so that at the end that event is off when it is
 	 * restored.
 	 */
-	if (!ret && session->has_probe)
+	if (!ret && session->has[PROBE_SUPERBLOCKS])
 		ret = session_set(session, SETTING_ENABLE, PROBE_PATH "/enable", "1", failure);
 	return ret;
 }
@@ -104,7 +106,7 @@ int session_switch_event(struct session *session, const struct plan_event *event
 		ret = switch_own(session, SETTING_TRIGGER, EVENT(session, event, "trigger"),
 				 on ? SETTING_PRESENT : SETTING_ABSENT, text);
 	/* The probe sits on the begin of a slab pair. */
-	if (!ret && session->has_probe && event->id == EVENT_SLAB_START)
+	if (!ret && session->has[PROBE_SUPERBLOCKS] && event->id == EVENT_SLAB_START)
 		ret = switch_own(session, SETTING_ENABLE, OWN(session, PROBE_PATH "/enable"),
 				 on ? "1" : "0", NULL);
 	return ret;

@@ -211,11 +211,13 @@ static int add_kernel_function(struct kernel *kernel, const char *name, unsigned
 
 /*
  * Reads the list to its end, or to the end of the functions that lie together, and then leaves it
- * open.
+ * open. io_schedule() lies apart, with the scheduler: its index is known when all was read.
  */
 static int read_list(struct kernel *kernel, const struct plan_request *request, bool whole)
 {
-	bool wanted = false;
+	const char *io = catalog_roles[ROLE_IO].names[0];
+	bool wanted = false, apart = !whole || !request;
+	unsigned int io_index = 0;
 	char *line = NULL;
 	size_t size = 0;
 	int ret = 0;
@@ -227,7 +229,9 @@ static int read_list(struct kernel *kernel, const struct plan_request *request, 
 		kernel->lines++;
 		wanted = catalog_role_of(line) != ROLE_NONE ||
 			 (request && plan_names(request, line));
-		if (wanted)
+		if (apart && catalog_name_matches(line, io))
+			io_index = kernel->lines;
+		else if (wanted)
 			ret = add_kernel_function(kernel, line, kernel->lines);
 		else if (!whole && kernel->nr_functions &&
 			 kernel->lines - kernel->indexes[kernel->nr_functions - 1] ==
@@ -235,6 +239,11 @@ static int read_list(struct kernel *kernel, const struct plan_request *request, 
 			break;
 	}
 	free(line);
+	for (int i = 0; i < kernel->nr_functions && io_index; i++)
+		if (!kernel->indexes[i])
+			kernel->indexes[i] = io_index;
+	if (!ret && !whole && !ferror(kernel->list) && (io_index || !feof(kernel->list)))
+		ret = add_kernel_function(kernel, io, io_index);
 	if (!ret && ferror(kernel->list))
 		ret = errno ? -errno : -EIO;
 	if (ret || feof(kernel->list)) {
@@ -375,7 +384,8 @@ static bool offer_has_event(void *context, const char *system, const char *name)
 	if (strchr(system, '/') || strchr(name, '/'))
 		return false;
 	/* The session makes them. */
-	if (!strcmp(system, PROBE_SYSTEM) && !strncmp(name, "memory_wait_", 12))
+	if (!strcmp(system, PROBE_SYSTEM) &&
+	    (!strncmp(name, "memory_wait_", 12) || !strcmp(name, "refault")))
 		return has_file(kernel->dir, "kprobe_events");
 	if (snprintf(event, sizeof(event), "events/%s/%s/enable", system, name) >=
 	    (int)sizeof(event))

@@ -87,6 +87,7 @@ int leftovers_remove_names(char *dir, bool *found, struct failure *failure)
 		PROBE_PATH,
 		PROBES_PATH "memory_wait_begin",
 		PROBES_PATH "memory_wait_end",
+		PROBES_PATH "refault",
 	};
 	struct settings settings;
 	int ret = settings_init(&settings, dir);

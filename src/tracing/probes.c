@@ -37,8 +37,10 @@
 #define RETURN_ADDRESS "$stack0"
 #endif
 
-const char *probe_wait_definition(enum event_id id)
+const char *probe_definition(enum event_id id)
 {
+	if (id == EVENT_REFAULT)
+		return "p:" PROBE_SYSTEM "/refault workingset_refault";
 	if (id == EVENT_WAIT_END)
 		return "p:" PROBE_SYSTEM "/memory_wait_end psi_memstall_leave";
 	return sizeof(long) == 8 ? "p:" PROBE_SYSTEM "/memory_wait_begin psi_memstall_enter "

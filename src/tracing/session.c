@@ -113,6 +113,16 @@ static int choose_place(struct session *session, struct failure *failure)
 	return ret ? ret : use_place(session, false, failure);
 }
 
+static const struct {
+	const char *path;
+	const char *without; /* what a run lacks */
+} probes[SESSION_PROBES] = {
+	[PROBE_SUPERBLOCKS] = { PROBE_PATH, "superblocks have no names" },
+	[PROBE_WAITS] = { PROBES_PATH "memory_wait_", "memory waits are not told" },
+	[PROBE_REFAULTS] = { PROBES_PATH "refault",
+			     "refaults that PSI does not count are not told" },
+};
+
 static bool functions_are_enabled(const struct session *session)
 {
 	return session->request->kernel->function_enabled && kernel_functions_enabled();
@@ -122,18 +132,20 @@ static bool functions_are_enabled(const struct session *session)
  * A kprobe at the entry of a function is a callback of ftrace where that can be
  * (CONFIG_KPROBES_ON_FTRACE): without ftrace the kernel accepts it, and it never hits.
  */
-static bool make_probe(struct session *session, const char *path, const char *definition,
-		       const char *without)
+static bool make_probe(struct session *session, enum session_probe which, const char *name,
+		       const char *definition)
 {
+	char path[PATH_MAX];
 	struct failure failure, ignored;
 
+	snprintf(path, sizeof(path), PROBES_PATH "%s", name);
 	if (*definition == 'p' && !functions_are_enabled(session))
 		failure_set(&failure, EXIT_STATUS_NO_FEATURE, ENODEV,
 			    DISABLED ": sysctl kernel.ftrace_enabled=1");
 	else if (!settings_set(&session->settings, SETTING_PROBE, path, SETTING_PRESENT, definition,
 			       false, &failure))
 		return true;
-	log_notice("%s: %s", without, failure.text);
+	log_notice("%s: %s", probes[which].without, failure.text);
 	settings_restore_path(&session->settings, path, &ignored);
 	return false;
 }
@@ -144,18 +156,20 @@ static bool make_probe(struct session *session, const char *path, const char *de
  */
 static void make_probes(struct session *session)
 {
-	const struct plan *plan = session->request->plan;
-	char path[PATH_MAX];
+	const struct session_request *request = session->request;
+	bool *has = session->has;
 
-	if (session->request->probe)
-		session->has_probe =
-			make_probe(session, PROBE_PATH, session->request->probe->definition,
-				   "superblocks have no names");
-	session->has_waits = plan_has_waits(plan);
-	for (int id = EVENT_WAIT_BEGIN; id <= EVENT_WAIT_END && session->has_waits; id++) {
-		snprintf(path, sizeof(path), PROBES_PATH "%s", catalog_events[id].name);
-		session->has_waits = make_probe(session, path, probe_wait_definition(id),
-						"memory waits are not told");
+	has[PROBE_SUPERBLOCKS] =
+		request->probe &&
+		make_probe(session, PROBE_SUPERBLOCKS, PROBE_NAME, request->probe->definition);
+	has[PROBE_WAITS] = plan_has_waits(request->plan);
+	has[PROBE_REFAULTS] = plan_has_refaults(request->plan);
+	for (int id = EVENT_WAIT_BEGIN; id <= EVENT_REFAULT; id++) {
+		enum session_probe which = id == EVENT_REFAULT ? PROBE_REFAULTS : PROBE_WAITS;
+
+		if (has[which])
+			has[which] = make_probe(session, which, catalog_events[id].name,
+						probe_definition(id));
 	}
 }
 
@@ -344,14 +358,9 @@ void session_filter_probe(struct session *session, uint64_t callback)
 	session_set_optional(session, SETTING_FILTER, PROBE_PATH "/filter", filter, &ignored);
 }
 
-bool session_has_probe(const struct session *session)
+bool session_has_probe(const struct session *session, enum session_probe which)
 {
-	return session->has_probe;
-}
-
-bool session_has_waits(const struct session *session)
-{
-	return session->has_waits;
+	return session->has[which];
 }
 
 /* ---- during the run ---- */
@@ -370,6 +379,13 @@ static bool is_vital(const struct setting *setting)
 	       !strcmp(name, "buffer_subbuf_size_kb");
 }
 
+static void lose_probe(struct session *session, enum session_probe which, const char *why)
+{
+	if (session->has[which])
+		log_warning("%s from now on: %s", probes[which].without, why);
+	session->has[which] = false;
+}
+
 bool session_taken(struct session *session, char *what, size_t size)
 {
 	struct settings *settings = &session->settings;
@@ -383,27 +399,21 @@ bool session_taken(struct session *session, char *what, size_t size)
 			continue;
 		taken = !settings_look(settings, i, what, size);
 		/* `trace-cmd reset` removes it, and leaves our instance alone. */
-		if (taken && strstr(setting->path, PROBES_PATH)) {
-			bool shrinker = strstr(setting->path, PROBE_PATH);
-			bool *has = shrinker ? &session->has_probe : &session->has_waits;
-
-			if (setting->kind == SETTING_PROBE && *has) {
-				log_warning(shrinker ? "superblocks have no names from now on: %s" :
-						       "memory waits are not told from now on: %s",
-					    what);
-				*has = false;
-			}
+		for (int which = 0; which < SESSION_PROBES; which++) {
+			if (!taken || !strstr(setting->path, probes[which].path))
+				continue;
+			if (setting->kind == SETTING_PROBE)
+				lose_probe(session, which, what);
 			setting->verified = false;
 			taken = false;
 		}
 	}
 	session->looked_at = (session->looked_at + LOOKS) % settings->count;
-	if (taken || !(session->graph || session->has_waits) || kernel_functions_enabled())
+	if (taken || kernel_functions_enabled())
 		return taken;
 	snprintf(what, size, DISABLED ", so that no function is recorded");
 	if (!session->graph)
-		log_warning("memory waits are not told from now on: " DISABLED);
-	session->has_waits = false;
+		lose_probe(session, PROBE_WAITS, DISABLED);
 	return session->graph;
 }
 

@@ -25,8 +25,7 @@ struct session {
 	bool graph;			 /* the tracer is function_graph */
 	uint64_t threshold;		 /* ns, of the plan */
 	bool on;			 /* tracing_on */
-	bool has_probe;			 /* the probe of superblocks is defined */
-	bool has_waits;			 /* those of memory waits are */
+	bool has[SESSION_PROBES];	 /* these probes are defined */
 	bool stack;			 /* events have triggers */
 	char *triggers[HISTOGRAM_COUNT]; /* of an account; NULL: none */
 	int looked_at;			 /* the first setting that session_taken() looks at next */

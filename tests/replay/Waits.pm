@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Memory waits of a capture, from psi_memstall_enter() to psi_memstall_leave(), by the kernel's own
-# text, with the times of the raw pages. The text has them in the same order, CPU by CPU.
+# text, with the times of the raw pages. The text has them in the same order, CPU by CPU. And sleeps for I/O,
+# which are refaults where the task has just come upon a page that reclaim had taken.
 
 package Waits;
 
@@ -11,7 +12,7 @@ use Exporter 'import';
 use List::Util qw(max min);
 use Checker;
 
-our @EXPORT = qw(memory_waits wait_reason_title);
+our @EXPORT = qw(memory_waits io_sleeps wait_reason_title);
 
 # Which functions call psi_memstall_enter(): mm/, block/ and kernel/ of Linux 4.20 to 7.3.
 my %reason_of = (
@@ -35,7 +36,7 @@ my %title_of = (
 	memory_high => 'memory.high', memcg_reclaim => 'memcg reclaim', direct_reclaim => 'direct reclaim',
 	direct_compaction => 'direct compaction', node_reclaim => 'node reclaim',
 	node_lists => "one node's lists", zone_compaction => 'compaction of a zone',
-	swap_in => 'swap-in', refault => 'refault', memory_wait => 'memory wait',
+	swap_in => 'swap-in', refault => 'refault', refault_not_in_psi => 'refault, not in PSI', memory_wait => 'memory wait',
 );
 
 sub wait_reason_title { $title_of{$_[0]} }
@@ -157,6 +158,51 @@ sub memory_waits
 	}
 	$close->($_, undef, $to, 0) for sort keys %open;
 	return @waits;
+}
+
+# In ns: from such a page to the sleep until it is read.
+my $GAP = 1_000_000;
+
+# How much later than the return of a function its record may be, in ns.
+my $LATE = 50_000_000;
+
+# The sleeps for I/O of so many us or more, by the index of the record of their return: { task, start and ns (of
+# a refault from the page on), error (of both, in ns), refault, unsure (it may be one), within (a memory wait) }.
+# After memory_waits(), whose waits it takes.
+sub io_sleeps
+{
+	my ($threshold, $waits, @records) = @_;
+	my (%begins, %ends, %in, %taken, %sleeps);
+
+	push @{$begins{$_->{first} // 0}}, $_ for @$waits;
+	push @{$ends{$_->{last}}}, $_ for grep { !$_->{in_progress} } @$waits;
+	for my $index (0 .. $#records) {
+		my ($task, $ns) = @{$records[$index]}{qw(task ns)};
+		my $at = $records[$index]{at} // $records[$index]{us} * 1000;
+		my $since = $taken{$task};
+
+		$in{$_->{task}} = $_ for @{$begins{$index} // []};
+		if (($records[$index]{event} // '') eq 'refault') {
+			$taken{$task} = $at;
+		} elsif (($records[$index]{function} // '') =~ /^io_schedule(?:\.|$)/ && $ns >= $threshold * 1000) {
+			my $gap = defined $since ? $at - $ns - $since : 'inf';
+			my $refault = $gap <= $GAP;
+			my $outermost = $refault && !$records[$index]{depth};
+
+			$gap = 0 if $gap < 0;
+			$sleeps{$index} = {
+				task => $task, refault => $refault, unsure => !$refault && $gap <= $GAP + $LATE,
+				start => $outermost ? $since : $at - $ns, ns => $ns + ($outermost ? $gap : 0),
+				error => 1000 + ($outermost ? $gap : 0), within => $in{$task},
+			};
+			$taken{$task} = $refault && $in{$task} ? $at : undef;
+		}
+		for my $wait (@{$ends{$index} // []}) {
+			delete $in{$wait->{task}};
+			delete $taken{$wait->{task}} if ($taken{$wait->{task}} // 0) > $wait->{start};
+		}
+	}
+	return %sleeps;
 }
 
 1;

@@ -182,14 +182,21 @@ sub take_window {
 	$waiting{$window->{task}} = \@keep;
 }
 
+my @waits = memory_waits($text_file, @records);
+my %sleeps = io_sleeps($threshold, \@waits, @records);
+# By index: a sleep for I/O that is no refault is no stall.
+my %other_io = map { $_ => 1 } grep { !$sleeps{$_}{refault} } keys %sleeps;
+
 for my $index (0 .. $#records) {
 	my $record = $records[$index];
 
 	if ($record->{function}) {
 		next unless slow($record->{ns});
+		$may{$index} = 1 if $sleeps{$index} && $sleeps{$index}{unsure};
+		next if $other_io{$index};
 		$must{$index} = 1;
 		take_window($index);
-	} elsif ($record->{event} =~ /^memory_wait_/) {
+	} elsif ($record->{event} =~ /^(?:memory_wait_|refault$)/) {
 		next;
 	} elsif ($record->{event} =~ /^mm_shrink_slab_/ || $pair_without_owner{$record->{event}}) {
 		if ($record->{event} =~ /_(start|begin)$/) {
@@ -203,14 +210,14 @@ for my $index (0 .. $#records) {
 }
 
 my $exact = -d $text_file =~ s,[^/]*$,per_cpu,r;	# times are of the pages
-for my $wait (memory_waits($text_file, @records)) {
+for my $wait (@waits) {
 	my ($first, $last) = @$wait{qw(first last)};
 	my $sure = ($exact || abs($wait->{ns} - $threshold * 1000) > 1000) && !($live && $wait->{part});
 
 	next if $wait->{in_progress};
 	next if $sure ? !slow($wait->{ns}) : $wait->{ns} + 1000 < $threshold * 1000;
-	next if grep { $_->{task} eq $wait->{task} && defined $_->{depth} && slow($_->{ns}) &&
-		       (!$_->{depth} || !defined $first) } @records[$first // 0 .. $last // $#records];
+	next if grep { $records[$_]{task} eq $wait->{task} && defined $records[$_]{depth} && slow($records[$_]{ns}) &&
+		       !$other_io{$_} && (!$records[$_]{depth} || !defined $first) } $first // 0 .. $last // $#records;
 	($sure ? \%must : \%may)->{$_} = 1 for grep { defined } $first, $last;
 	$group_of{$first} = $last if defined $first && defined $last;
 }

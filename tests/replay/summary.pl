@@ -143,6 +143,7 @@ my %waits_of = ((map { $_->{cgroup} => $_->{memory_waits} } @{$end->{cgroups}}),
 $of_task{"$_->{name}-$_->{tid}"} //= [] for @{$end->{tasks}};
 $of_cgroup{$_->{cgroup}} //= [] for @{$end->{cgroups}};
 
+sub other_io_ns { $_[0] && $_[0]{other_io} ? $_[0]{other_io}{total_ns} : 0 }
 sub short_ns { $_[0] ? $_[0]{total_ns} - $_[0]{long_ns} : 0 }
 
 # --- the summary of JSON ---
@@ -301,6 +302,18 @@ if ($waits) {
 	$should .= "; $waits->{in_progress} more had not ended, " . duration_of($waits->{in_progress_ns}) . ' so far'
 		if $waits->{in_progress};
 	wrong("not '$should': $line") if $line ne $should;
+	my ($not_in_psi) = grep { $_->{reason} eq 'refault_not_in_psi' } @{$waits->{reasons}};
+	my @should = (
+		$not_in_psi ? 'not in PSI: ' . duration_of($not_in_psi->{total_ns}) .
+			' of these, reads of pages that were not in use when taken' : (),
+		$waits->{other_io} ? 'other waits for I/O: ' . duration_of($waits->{other_io}{total_ns}) .
+			', first reads among them; these are not for memory' : (),
+	);
+
+	for my $should (@should) {
+		$line = shift @lines // '';
+		wrong("not '$should': $line") if $line ne $should;
+	}
 }
 
 # For whom reclaim ran, by the phases of the stalls, and whose limits it was; where that is not known, the cgroup
@@ -464,9 +477,11 @@ if (%of_task || %of_cgroup) {
 		my $has_short = grep { short_ns($waits_of{$_}) && 100 * short_ns($waits_of{$_}) >= $cost{$kind}{$_} } @names;
 		my $short = $has_short ? ' +shorter' : '';
 		my $psi = $kind eq 'who' ? '(?: +PSI)?' : '';
+		my $has_io = grep { other_io_ns($waits_of{$_}) > int($cost{$kind}{$_} / 100) } @names;
+		my $io = $has_io ? ' other I/O' : '';
 		my $reclaimed = $from ? ' +reclaimed from' : '';
 		wrong("not the header of $title: $header")
-			unless $header =~ /^\Q$title\E +stalls +total +max$short($psi)   stalls by main cause$reclaimed$/;
+			unless $header =~ /^\Q$title\E +stalls +total +max$short($psi)$io   stalls by main cause$reclaimed$/;
 		my $has_psi = length($1 // '');
 		my $column = index $header, 'stalls by main cause';
 		for my $name (@names) {
@@ -484,7 +499,8 @@ if (%of_task || %of_cgroup) {
 			splice @from, 2 if @from > 2;
 			my $last = join ', ', map { $_ eq $name ? 'itself' : s/.*\/(?=.)//r } @from;
 			my @tail = map { quotemeta } grep { $_ ne '' } $causes, $last;
-			my $should = join ' +', (map { quotemeta } $shown, @cells), ($has_psi ? "(?:$duration|-)" : ()), @tail;
+			my $should = join ' +', (map { quotemeta } $shown, @cells), ($has_psi ? "(?:$duration|-)" : ()),
+				($has_io ? quotemeta duration_of(other_io_ns($waits_of{$name})) : ()), @tail;
 
 			wrong("not the row of $name, $should: $row") unless $row =~ /^  $should$/;
 			wrong("not below the header: $row") if $causes ne '' && index($row, $causes) != $column;

@@ -344,7 +344,8 @@ static ssize_t fake_write_function(int fd, const char *text, size_t size)
 #define FAKE_PROBES "events/allocfilt"
 #define FAKE_PROBE  FAKE_PROBES "/shrinker"
 
-static const char *const fake_probes[] = { "shrinker", "memory_wait_begin", "memory_wait_end" };
+static const char *const fake_probes[] = { "shrinker", "memory_wait_begin", "memory_wait_end",
+					   "refault" };
 
 static void fake_put_probe(const char *dir, const char *name)
 {

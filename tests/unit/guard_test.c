@@ -35,7 +35,9 @@ TEST(test_steps)
 {
 	minutes(12, 20, false);
 	minutes(1, 21, true);
+	assert_false(guard.is_all); /* the one that comes most often first */
 	minutes(2, 500, true);
+	assert_true(guard.is_all);
 	/* A second later the minute is still known. */
 	assert_false(guard_update(&guard, 2, now + NS_PER_SECOND, cpu));
 	minutes(12, 20, true);
@@ -44,6 +46,7 @@ TEST(test_steps)
 	minutes(1, 11, true);
 	minutes(9, 10, true);
 	minutes(3, 10, false);
+	assert_false(guard.is_all);
 	/* Quiet minutes before it do not count. */
 	minutes(1, 21, true);
 	minutes(9, 10, true);

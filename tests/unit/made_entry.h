@@ -31,7 +31,8 @@ static inline struct log_entry *made_entry(struct made_entry *made, enum log_kin
 		.has_stack = record->stack.number,
 	};
 	if (kind == LOG_WINDOW)
-		log_window(entry)->at = record->window;
+		*log_window(entry) = (struct log_window){ .at = record->window,
+							  .start = record->window.calltime };
 	else
 		*log_stack(entry) = record->stack;
 	return entry;

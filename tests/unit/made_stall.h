@@ -19,6 +19,7 @@
  *	"off 100-200 state=2 woken=150 in=5"  the task leaves its CPU, is woken, and comes back
  *	"leave 100 state=2", "wake 150", "come 200"  the same in parts, with task 3 in its place
  *	"leave 100 next=8", "come 200 from=8", "wake 150 on=2"  with another one; for another CPU
+ *	"taken 90, io 100-300" the task comes upon a page that reclaim took, and sleeps until it is read
  *	"wait+ 100 by=refault", "wait- 200"  a memory wait; "wait 100-200 by=refault"  the same
  *	"stack 120 in=5", "lost 150-180 cpu=1", "lostall 150", "stop 150", "time 150", "flush 200"
  *
@@ -55,6 +56,7 @@ enum { /* the plan's events, in this order */
        WAKEUP,
        WAIT_BEGIN,
        WAIT_END,
+       REFAULT,
        NR_EVENTS,
 };
 
@@ -86,12 +88,13 @@ static const struct plan_event planned[NR_EVENTS] = {
 	{ .id = EVENT_SCHED_WAKEUP, .partner = -1, .rule = RULE_OFF_CPU },
 	{ .id = EVENT_WAIT_BEGIN, .side = EVENT_BEGIN, .partner = WAIT_END, .rule = RULE_PAIR },
 	{ .id = EVENT_WAIT_END, .side = EVENT_END, .partner = WAIT_BEGIN, .rule = RULE_PAIR },
+	OWNED(EVENT_REFAULT, EVENT_SINGLE, -1, ROLE_IO),
 };
 
 static const char *const event_names[NR_EVENTS] = {
-	"direct+", "direct-", "memcg+", "memcg-", "compact+", "compact-",
-	"slab+",   "slab-",   "node+",	"try",	  "list",     "throttled",
-	"user",	   "never",   "-",	"-",	  "wait+",    "wait-",
+	"direct+", "direct-", "memcg+", "memcg-", "compact+",  "compact-", "slab+",
+	"slab-",   "node+",   "try",	"list",	  "throttled", "user",	   "never",
+	"-",	   "-",	      "wait+",	"wait-",  "taken",
 };
 
 static const char *const role_names[ROLE_COUNT] = {
@@ -117,6 +120,8 @@ static const char *const role_names[ROLE_COUNT] = {
 	[ROLE_SWAP_IN] = "swap",
 	[ROLE_REFAULT] = "refault",
 	[ROLE_REFAULT_READ] = "read",
+	[ROLE_IO] = "io",
+	[ROLE_REFAULT_NOT_IN_PSI] = "cold",
 	[ROLE_WAIT] = "unknown",
 };
 

@@ -38,6 +38,7 @@ static const char functions_6_1[] =
 	"vmscan:mm_vmscan_throttled "                                                              \
 	"allocfilt:memory_wait_begin "                                                             \
 	"allocfilt:memory_wait_end "                                                               \
+	"allocfilt:refault "                                                                       \
 	"sched:sched_switch "
 
 static bool has_event(void *context, const char *system, const char *name)
@@ -252,7 +253,8 @@ static void note_kernel(const char *dir)
 #define TEST(name) UNIT_TEST_WITH(name, NULL, tear_down)
 
 /* These captures are older than the probes. */
-#define NO_WAITS ", no memory_wait_begin, no memory_wait_end"
+#define NO_WAITS ", no memory_wait_begin, no memory_wait_end, no refault"
+#define NO_READS ", no swap-in, no other wait for I/O"
 
 /* How many functions are traced, which of the roles with several names, and what is lacking. */
 TEST(test_kernels)
@@ -264,19 +266,19 @@ TEST(test_kernels)
 		{ "fixtures/5.10",
 		  "17 functions, shrink_lruvec, congestion_wait, compact_zone, "
 		  "__alloc_pages_nodemask, mem_cgroup_handle_over_high, "
-		  "mem_cgroup_soft_limit_reclaim, no swap-in, no mm_vmscan_throttled" NO_WAITS },
+		  "mem_cgroup_soft_limit_reclaim" NO_READS ", no mm_vmscan_throttled" NO_WAITS },
 		{ "fixtures/6.1",
 		  "15 functions, reclaim_throttle, shrink_lruvec, compact_zone, __alloc_pages, "
 		  "mem_cgroup_handle_over_high, mem_cgroup_soft_limit_reclaim, "
-		  "no OOM killer, no draining per-CPU lists, no swap-in" NO_WAITS },
+		  "no OOM killer, no draining per-CPU lists" NO_READS NO_WAITS },
 		{ "fixtures/6.12",
 		  "14 functions, reclaim_throttle, shrink_lruvec, compact_zone, __alloc_pages_noprof, "
 		  "mem_cgroup_handle_over_high, no soft limit reclaim, "
-		  "no OOM killer, no draining per-CPU lists, no swap-in" NO_WAITS },
+		  "no OOM killer, no draining per-CPU lists" NO_READS NO_WAITS },
 		/* tracing both page allocation functions would show each allocation twice */
 		{ "fixtures/7.3",
 		  "17 functions, reclaim_throttle, shrink_lruvec, compact_zone, __alloc_frozen_pages_noprof, "
-		  "__mem_cgroup_handle_over_high, no soft limit reclaim, no swap-in" NO_WAITS },
+		  "__mem_cgroup_handle_over_high, no soft limit reclaim" NO_READS NO_WAITS },
 	};
 
 	for (size_t i = 0; i < COUNT(kernels); i++) {
@@ -398,13 +400,15 @@ TEST(test_memory_waits)
 	CHECK_RULE(RULE_PAIR, EVENT_WAIT_BEGIN, EVENT_WAIT_END);
 	assert_true(plan_has_waits(plan));
 	/* the kernel refused them */
-	plan_drop_waits(plan);
+	plan_drop_event(plan, EVENT_WAIT_BEGIN);
+	plan_drop_event(plan, EVENT_WAIT_END);
 	assert_false(plan_has_waits(plan));
 	CHECK_RULE(RULE_NEVER, EVENT_WAIT_BEGIN, EVENT_WAIT_END);
 	CHECK_RULE(RULE_PAIR, EVENT_SLAB_START);
 	plan_for(functions_6_1, "vmscan:mm_shrink_slab_start vmscan:mm_shrink_slab_end ");
 	assert_false(plan_has_waits(plan));
-	plan_drop_waits(plan);
+	plan_drop_event(plan, EVENT_WAIT_BEGIN);
+	plan_drop_event(plan, EVENT_WAIT_END);
 	/* nothing can be told of one side */
 	plan_for(functions_6_1, "allocfilt:memory_wait_begin ");
 	assert_false(plan_has_waits(plan));
@@ -476,6 +480,12 @@ TEST(test_events_to_spare)
 	CHECK_SPARE(true, EVENT_USER, EVENT_SCHED_SWITCH, EVENT_SLAB_START, EVENT_SHRINK_INACTIVE,
 		    EVENT_DIRECT_RECLAIM_BEGIN);
 	CHECK_SPARE(false, EVENT_WAIT_BEGIN, EVENT_WAIT_END);
+	assert_false(plan_has_refaults(plan));
+	plan_for("try_to_free_pages io_schedule", EVENTS_6_1);
+	assert_true(plan_has_refaults(plan));
+	CHECK_SPARE(true, EVENT_REFAULT);
+	plan_drop_event(plan, EVENT_REFAULT);
+	assert_false(plan_has_refaults(plan));
 	/* Slab pairs are inside of memory waits, where there are any. */
 	plan_for("schedule", EVENTS_6_1);
 	assert_false(plan->function_graph);

@@ -45,16 +45,18 @@ UNIT_TEST(test_kprobes)
 	probe_define(&probe);
 	assert_int_equal(
 		strncmp(probe.definition, "p:allocfilt/shrinker super_cache_scan shr=", 42), 0);
-	assert_string_equal(probe_wait_definition(EVENT_WAIT_END),
+	assert_string_equal(probe_definition(EVENT_REFAULT),
+			    "p:allocfilt/refault workingset_refault");
+	assert_string_equal(probe_definition(EVENT_WAIT_END),
 			    "p:allocfilt/memory_wait_end psi_memstall_leave");
 #if defined(__x86_64__)
 	expect_definition(contained, false,
 			  "p:allocfilt/shrinker super_cache_scan shr=%di "
 			  "id=+320(%di):string dev=-624(%di):u32");
-	assert_string_equal(probe_wait_definition(EVENT_WAIT_BEGIN),
+	assert_string_equal(probe_definition(EVENT_WAIT_BEGIN),
 			    "p:allocfilt/memory_wait_begin psi_memstall_enter caller=$stack0:x64");
 #elif defined(__aarch64__)
-	assert_string_equal(probe_wait_definition(EVENT_WAIT_BEGIN),
+	assert_string_equal(probe_definition(EVENT_WAIT_BEGIN),
 			    "p:allocfilt/memory_wait_begin psi_memstall_enter caller=%lr:x64");
 #endif
 }

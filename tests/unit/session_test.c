@@ -321,8 +321,8 @@ static void sets_what_it_needs(void)
 		assert_value_in_place(values[i][0], values[i][1]);
 	assert_string_equal(fake_get(in_place("set_ftrace_filter")),
 			    "__alloc_pages\ntry_to_free_pages\nshrink_slab\n");
-	assert_true(session_has_probe(session));
-	assert_true(session_has_waits(session));
+	assert_true(session_has_probe(session, PROBE_SUPERBLOCKS));
+	assert_true(session_has_probe(session, PROBE_WAITS));
 	assert_int_equal(session_on(session, &failure), 0);
 	has_histograms();
 	reads_histograms();
@@ -894,7 +894,7 @@ AT_TOP(test_ftrace_disabled_without_functions)
 	kernel.function_enabled = false;
 	plan->function_graph = false;
 	said = start_and_hear();
-	assert_false(session_has_waits(session));
+	assert_false(session_has_probe(session, PROBE_WAITS));
 	text_has(said, "memory waits are not told: kernel.ftrace_enabled is 0: sysctl ");
 	end_as_found();
 	plan->function_graph = true;
@@ -938,7 +938,7 @@ BOTH(test_refused_probe)
 {
 	fake.refuse_probe = "shrinker";
 	start();
-	assert_false(session_has_probe(session));
+	assert_false(session_has_probe(session, PROBE_SUPERBLOCKS));
 	end_as_found();
 }
 
@@ -950,8 +950,8 @@ IN_INSTANCE(test_probes_of_waits)
 
 	start();
 	snprintf(expected, sizeof(expected), "p:others/probe do_unlinkat\n%s\n%s\n%s\n",
-		 probe.definition, probe_wait_definition(EVENT_WAIT_BEGIN),
-		 probe_wait_definition(EVENT_WAIT_END));
+		 probe.definition, probe_definition(EVENT_WAIT_BEGIN),
+		 probe_definition(EVENT_WAIT_END));
 	assert_string_equal(fake_get("dynamic_events"), expected);
 	assert_value("events/allocfilt/memory_wait_begin/enable", "0");
 	assert_value(FAKE_INSTANCE "/events/allocfilt/memory_wait_begin/enable", "1");
@@ -982,8 +982,8 @@ IN_INSTANCE(test_refused_waits)
 		fake.refuse_probe = cases[i].name;
 		fake.refuse_error = cases[i].error;
 		said = start_and_hear();
-		assert_false(session_has_waits(session));
-		assert_true(session_has_probe(session));
+		assert_false(session_has_probe(session, PROBE_WAITS));
+		assert_true(session_has_probe(session, PROBE_SUPERBLOCKS));
 		text_has(said, "memory waits are not told: cannot make events/allocfilt/");
 		text_has(said, cases[i].text);
 		assert_int_equal(count_in(said, "\n"), 1);
@@ -1001,9 +1001,10 @@ IN_INSTANCE(test_refused_waits)
 /* The plan has none: no probe is made. */
 AT_TOP(test_no_waits)
 {
-	plan_drop_waits(plan);
+	plan_drop_event(plan, EVENT_WAIT_BEGIN);
+	plan_drop_event(plan, EVENT_WAIT_END);
 	start();
-	assert_false(session_has_waits(session));
+	assert_false(session_has_probe(session, PROBE_WAITS));
 	assert_null(strstr(fake_get("dynamic_events"), "memory_wait"));
 	end();
 	for (int i = 0; i < plan->nr_events; i++)

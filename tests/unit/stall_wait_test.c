@@ -126,6 +126,44 @@ UNIT_TEST(test_reads)
 }
 
 /* The caller is the same where the compiler has inlined one of them. */
+/* Of reads of pages that reclaim took the kernel counts those that were in use. */
+UNIT_TEST(test_refaults)
+{
+	CHECK(start_at_50, PHASES,
+	      { "from the page on that reclaim took", "taken 90, io 100-300, flush 400",
+		"w7:90-300=cold | 7:90-300 refault=210" },
+	      { "one that it did not take", "io 100-300, flush 400", "w7:100-300=io" },
+	      { "each once", "taken 60, taken 90, io 100-300, io 310-500, flush 600",
+		"w7:90-300=cold | 7:90-300 refault=210, w7:310-500=io" },
+	      { "a millisecond before", "taken 100, io 1000100-1000300, flush 2000000",
+		"w7:100-1000300=cold | 7:100-1000300 refault=1000200" },
+	      { "longer before, and no more",
+		"taken 100, io 1000101-1000300, io 1000310-1000500, flush 2000000",
+		"w7:1000101-1000300=io, w7:1000310-1000500=io" },
+	      { "another task's", "8:taken 90, io 100-300, flush 400", "w7:100-300=io" },
+	      { "one that the kernel counts",
+		"taken 90, wait+ 95 by=refault, io 100-300, wait- 310, flush 400",
+		"7:90-300 refault=210, w7:95-310=refault" },
+	      { "begun in one wait, and read in the next",
+		"taken 90, wait 95-110 by=read, wait+ 120 by=refault, io 125-300, wait- 310, flush 400",
+		"w7:95-110=refault | 7:90-300 refault=210, w7:120-310=refault" },
+	      { "it sleeps twice in a wait, and then for another page",
+		"taken 90, wait+ 95 by=refault, io 100-300, io 310-500, wait- 510, io 520-700, flush 800",
+		"7:90-300 refault=210 | 7:300-500 refault=200, w7:95-510=refault, w7:520-700=io" },
+	      { "a first read that it does not count, within a wait",
+		"wait+ 95 by=refault, io 100-300, wait- 310, flush 400",
+		"w7:95-310=refault | 7:95-310 refault=215" },
+	      { "of swap", "taken 90, io 100-300@1, swap 80-310, flush 400", "7:80-310 swap=230" },
+	      { "a first read in another function", "io 100-300@1, swap 80-310, flush 400",
+		"7:80-310 swap=230" },
+	      { "a fast one", "taken 90, io 100-150, flush 400", "" });
+	/* Nobody knows which pages reclaim took. */
+	start_at_50(PHASES);
+	plan_drop_event(&run.plan, EVENT_REFAULT);
+	play("io 100-300, flush 400");
+	assert_string_equal(notes.text, "");
+}
+
 UNIT_TEST(test_compaction)
 {
 	CHECK(start_at_50, PHASES,
@@ -243,6 +281,7 @@ UNIT_TEST_WITH(test_whether_it_waited, NULL, end_run)
 		{ true, "wait 1010-1190 by=memcg, memcg 1005-1195@1, alloc 1000-1200" },
 		{ true, "wait 1010-1020 by=memcg, memcg 1005-1195@1, alloc 1000-1200" },
 		{ false, "wait 950-999 by=memcg, memcg 1000-1200" },
+		{ true, "taken 990, io 1000-1200" },
 		{ false, "8:wait+ 990 by=memcg, memcg 1000-1200" },
 		{ true, "time 1100, memcg 1000-1200" },
 		{ false, "time 1000, memcg 1000-1200" },

@@ -639,6 +639,40 @@ static void open_wait(int tid, const char *name, uint64_t ms)
 		     &wait, true);
 }
 
+static void reads_of(const char *cgroup, int role, uint64_t ms)
+{
+	const struct memory_wait wait = { .tid = 7,
+					  .start = MS,
+					  .end = MS + ms * MS,
+					  .role = role };
+	struct made_named made;
+
+	make_named(&made, &(struct stall){ .tid = 7 }, "w", cgroup);
+	summary_wait(view.summary, &made.named, &wait, false);
+}
+
+/* A cgroup that had other I/O alone did not wait for memory. */
+UNIT_TEST_WITH(test_reads, set_up_with_waits, tear_down)
+{
+	reads_of("/s/io.service", ROLE_IO, 900);
+	lacks(true, "io.service");
+	lacks(true, "not in PSI");
+	shows("\nwaits for memory: none\n"
+	      "other waits for I/O: 900 ms, first reads among them; these are not for memory\n");
+	json_shows(",\"reasons\":[],\"other_io\":{\"count\":1,\"total_ns\":900000000,");
+	assert_int_equal(summary_count(view.summary, SUMMARY_CGROUPS), 0);
+	reads_of("/s/web.service", ROLE_REFAULT_NOT_IN_PSI, 40);
+	reads_of("/s/web.service", ROLE_REFAULT, 10);
+	reads_of("/s/web.service", ROLE_IO, 100);
+	shows("\nwaits for memory: 0 us in these stalls, 50 ms in 2 shorter ones "
+	      "(refault, not in PSI 40 ms, refault 10 ms)\n"
+	      "not in PSI: 40 ms of these, reads of pages that were not in use when taken\n"
+	      "other waits for I/O: 1.0 s, first reads among them; these are not for memory\n");
+	text_has(text, "   shorter other I/O");
+	text_has(text, "     50 ms    100 ms");
+	json_shows("\"reason\":\"refault_not_in_psi\",\"count\":1,\"total_ns\":40000000,");
+}
+
 /* Two tasks are named, those that wait longest; they are no rows of the tables. */
 UNIT_TEST_WITH(test_waits_that_had_not_ended, set_up_with_waits, tear_down)
 {

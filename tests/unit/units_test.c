@@ -307,6 +307,20 @@ TEST(test_waits)
 	assert_int_equal(refaults_of(0, "a.service")->total, 7 * MS);
 }
 
+/* Other I/O is a figure of a unit that waited for memory: it makes neither a counter nor an entry. */
+TEST(test_other_io)
+{
+	wait_of("/io.service", START, 5 * MS, ROLE_IO, true);
+	stall("/a.service", START, MS);
+	wait_of("/a.service", START, 5 * MS, ROLE_IO, true);
+	assert_int_equal(period(0, 2)->waits.of[ROLE_IO].total, 5 * MS);
+	assert_string_equal(period(0, 2)->ranked.name, "a.service");
+	assert_int_equal(period(1, 2)->ranked.total, 0);
+	assert_string_equal(units_series(units, 0)->name, "a.service");
+	assert_string_equal(units_series(units, 1)->name, "other");
+	assert_int_equal(units_overflow(units), 0);
+}
+
 /* A unit that only has short waits keeps its place, until it was silent for a day. */
 TEST(test_places_of_waits)
 {

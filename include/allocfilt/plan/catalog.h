@@ -32,10 +32,12 @@ enum role {
 	ROLE_OOM_KILLER,
 	ROLE_DRAIN,
 	ROLE_SWAP_IN,
+	ROLE_IO, /* sleeps for I/O, for a page that reclaim took or another one: see plan_has_refaults() */
 	/* These have no function, and are timed by their pairs of events alone. */
-	ROLE_REFAULT,	   /* waits for a page that reclaim took and that is read again */
-	ROLE_REFAULT_READ, /* begins such a read of a file: counts as a refault */
-	ROLE_WAIT,	   /* a memory wait for another reason, or for one that is not known */
+	ROLE_REFAULT,		 /* waits for a page that reclaim took and that is read again */
+	ROLE_REFAULT_READ,	 /* begins such a read of a file: counts as a refault */
+	ROLE_REFAULT_NOT_IN_PSI, /* waits for a page that was not in use when reclaim took it */
+	ROLE_WAIT, /* a memory wait for another reason, or for one that is not known */
 	ROLE_SHRINKER,
 	ROLE_COUNT,
 };
@@ -131,8 +133,9 @@ enum event_id {
 	EVENT_SHRINK_INACTIVE,
 	EVENT_SLAB_START,
 	EVENT_SLAB_END,
-	EVENT_WAIT_BEGIN, /* this and the next event are probes of ours: probe.h */
+	EVENT_WAIT_BEGIN, /* this and the next two events are probes of ours: probe.h */
 	EVENT_WAIT_END,
+	EVENT_REFAULT,
 	EVENT_EXEC, /* this and the next two events tell which tasks are COMMAND's */
 	EVENT_FORK,
 	EVENT_EXIT,

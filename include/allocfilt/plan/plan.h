@@ -135,11 +135,24 @@ static inline bool plan_is_wait(const struct plan_event *event)
 	return event->id == EVENT_WAIT_BEGIN || event->id == EVENT_WAIT_END;
 }
 
+/** plan_is_probe - is it one of our own dynamic events, which the session makes? */
+static inline bool plan_is_probe(const struct plan_event *event)
+{
+	return event->id >= EVENT_WAIT_BEGIN && event->id <= EVENT_REFAULT;
+}
+
 /** plan_has_waits - are memory waits recorded? */
 bool plan_has_waits(const struct plan *plan);
 
-/** plan_drop_waits - the kernel refused the probes: memory waits are not recorded */
-void plan_drop_waits(struct plan *plan);
+/**
+ * plan_has_refaults - is it recorded which pages that are read had been taken by reclaim?
+ *
+ * Then a window of ROLE_IO is a refault, or no stall: see stalls_window().
+ */
+bool plan_has_refaults(const struct plan *plan);
+
+/** plan_drop_event - the kernel refused its probe: no record is of it */
+void plan_drop_event(struct plan *plan, enum event_id id);
 
 /** plan_event_of - index of a catalog event, -1 where this kernel lacks it */
 int plan_event_of(const struct plan *plan, enum event_id id);

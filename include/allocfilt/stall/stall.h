@@ -121,7 +121,8 @@ struct stall {
  * A memory wait that ended, whatever its time: psi_memstall_enter() to psi_memstall_leave(). Or, at the end
  * of the run, one whose end was not recorded, although nothing was lost and no record of its task tells that
  * it is over: no stall is made of that, and its time is no more than a bound. One of no time whose reason is
- * ROLE_OOM_KILLER is an OOM kill of the task.
+ * ROLE_OOM_KILLER is an OOM kill of the task. One of ROLE_REFAULT_NOT_IN_PSI, which the kernel does not count, is
+ * a stall or within one, and one of ROLE_IO neither that nor a memory wait.
  */
 struct memory_wait {
 	struct task_key key;

@@ -46,6 +46,9 @@ void ranking_reset(struct ranking *ranking);
  */
 void *ranking_enter(struct ranking *ranking, uint64_t id, const char *name);
 
+/** ranking_enter_free - the same, but NULL where another entry would have to make room */
+void *ranking_enter_free(struct ranking *ranking, uint64_t id, const char *name);
+
 /** ranking_replace - evict an entry, whose place a new one takes, without an error */
 void ranking_replace(struct ranking *ranking, void *entry, uint64_t id, const char *name);
 

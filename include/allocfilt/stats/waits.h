@@ -18,17 +18,17 @@ struct wait_sum {
 };
 
 struct waits {
-	struct wait_sum
-		of[ROLE_COUNT]; /* by reason; ROLE_OOM_KILLER: OOM kills, which are no waits */
-	uint64_t parts;		/* of these those that were in progress when the run began */
-	uint64_t in_progress;	/* and not among these: when it ended, as their ends did not come */
+	struct wait_sum of
+		[ROLE_COUNT]; /* by reason; ROLE_OOM_KILLER: OOM kills, ROLE_IO: no memory waits */
+	uint64_t parts;	      /* of these those that were in progress when the run began */
+	uint64_t in_progress; /* and not among these: when it ended, as their ends did not come */
 	uint64_t in_progress_ns; /* since their begins */
 };
 
 /** waits_add - count a wait; @is_long: it reaches the threshold */
 void waits_add(struct waits *waits, const struct memory_wait *wait, bool is_long);
 
-/** waits_all - the sum over all reasons, without OOM kills; since is not set */
+/** waits_all - the sum over all reasons, without OOM kills and other I/O; since is not set */
 struct wait_sum waits_all(const struct waits *waits);
 
 /** waits_next - the reason with most time after @role in this order; -1: first, and no more */

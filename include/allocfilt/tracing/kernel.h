@@ -21,7 +21,7 @@ struct kernel {
 	bool function_enabled; /* kernel.ftrace_enabled; true where there is no such sysctl */
 	/* Functions that the catalog or the request names, without modules; several may have one name. */
 	char **functions; /* NULL ends; NULL: none */
-	/* their lines in available_filter_functions, from 1: Documentation/trace/ftrace.rst */
+	/* their lines in available_filter_functions, from 1: Documentation/trace/ftrace.rst; 0: not known */
 	unsigned int *indexes;
 	int nr_functions;
 	FILE *list; /* the rest of available_filter_functions; NULL: it was read as a whole */

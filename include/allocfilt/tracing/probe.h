@@ -18,14 +18,17 @@
  * Two tell memory waits: kprobe events on psi_memstall_enter() and psi_memstall_leave(), between which
  * the kernel counts a task for PSI (kernel/sched/psi.c). The first fetches its return address, which
  * tells the reason. The kernel calls both where PSI is off, too, and nests them.
+ *
+ * One tells that a task is about to read a page again that reclaim had taken: a kprobe event on
+ * workingset_refault(), which the reader calls for each such page (mm/workingset.c).
  */
 
 #define PROBE_NAME     "shrinker"
 #define PROBE_CALLBACK "super_cache_scan" /* the scan function of all superblocks */
 #define PROBE_EVENT    PROBE_SYSTEM "/" PROBE_NAME
 
-/** probe_wait_definition - the line for dynamic_events that makes EVENT_WAIT_BEGIN or EVENT_WAIT_END */
-const char *probe_wait_definition(enum event_id id);
+/** probe_definition - the line for dynamic_events that makes an event of plan_is_probe() */
+const char *probe_definition(enum event_id id);
 
 struct probe {
 	char definition[512];  /* the line for dynamic_events */

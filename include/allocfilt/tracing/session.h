@@ -30,6 +30,13 @@ struct session_request {
 	const char *run_dir; /* SESSION_RUN_DIR, or another one for a test */
 };
 
+enum session_probe {
+	PROBE_SUPERBLOCKS,
+	PROBE_WAITS,
+	PROBE_REFAULTS,
+	SESSION_PROBES,
+};
+
 struct session;
 
 /**
@@ -75,6 +82,14 @@ int session_try_probe(const struct kernel *kernel, const char *name, const char 
 		      const char *run_dir, struct failure *failure);
 
 /**
+ * session_trace_rest - trace those functions, too, whose place in the kernel's list was not known before
+ *
+ * A failure is logged: the others are traced nevertheless.
+ */
+void session_trace_rest(struct session *session, const struct plan *plan,
+			const struct kernel *kernel);
+
+/**
  * session_filter_probe - keep records of other shrinkers than superblocks' out of our buffer
  * @callback: address of PROBE_CALLBACK, for a probe on the event
  *
@@ -83,11 +98,12 @@ int session_try_probe(const struct kernel *kernel, const char *name, const char 
  */
 void session_filter_probe(struct session *session, uint64_t callback);
 
-/** session_has_probe - is the probe in place? (if the kernel refused it, a log_notice() said so) */
-bool session_has_probe(const struct session *session);
-
-/** session_has_waits - the same for the probes of memory waits, if the plan has them */
-bool session_has_waits(const struct session *session);
+/**
+ * session_has_probe - are the plan's probes of a kind in place?
+ *
+ * If the kernel refused one, a log_notice() said so.
+ */
+bool session_has_probe(const struct session *session, enum session_probe which);
 
 /**
  * session_taken - has somebody taken tracing away? (tracer, tracing_on, threshold against ours, and
