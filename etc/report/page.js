@@ -50,7 +50,7 @@ const REASONS = {
 	switch: "a switch of the task was not recorded",
 	lost: "records were lost",
 	dropped: "older records were dropped",
-	in_progress: "a memory wait began before the run, and took at least this long",
+	in_progress: "a memory wait began before tracing, and took at least this long",
 };
 const KEYS = Object.fromEntries(Object.entries(WORDS).map(([key, [word]]) => [word, key]));
 const title = (key) => WORDS[key] ? WORDS[key][0] : key.replace(/_/g, " ");

@@ -932,25 +932,17 @@ static bool was_short(const struct summary_view *view, uint64_t some, uint64_t t
 	       (after > before && (after - before) * REFAULT_COST > time / 100);
 }
 
-/* Why these waits are more than the kernel counts, and what else tasks waited for. */
-static void put_other_reads(struct writer *writer, const struct waits *waits)
+static void put_part(struct writer *writer, const char *name, uint64_t ns, const char *meaning)
 {
-	const struct wait_sum *refaults = &waits->of[ROLE_REFAULT_NOT_IN_PSI];
-	const struct wait_sum *io = &waits->of[ROLE_IO];
 	struct line line;
 
+	if (!ns)
+		return;
 	line_clear(&line);
-	line_add(&line, "not in PSI: ");
-	line_add_duration(&line, 0, refaults->total);
-	line_add(&line, " of these, reads of pages that were not in use when taken");
-	if (refaults->count)
-		line_put(&line, writer);
-	line_clear(&line);
-	line_add(&line, "other waits for I/O: ");
-	line_add_duration(&line, 0, io->total);
-	line_add(&line, ", first reads among them; these are not for memory");
-	if (io->count)
-		line_put(&line, writer);
+	line_add(&line, "%s: ", name);
+	line_add_duration(&line, 0, ns);
+	line_add(&line, "%s", meaning);
+	line_put(&line, writer);
 }
 
 /* The time that a shortage of memory cost: the kernel's own account of it, and the memory waits. */
@@ -1002,7 +994,10 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 	if (waits->in_progress)
 		add_not_ended(&line, writer, view, waits);
 	line_put(&line, writer);
-	put_other_reads(writer, waits);
+	put_part(writer, "not in PSI", waits->of[ROLE_REFAULT_NOT_IN_PSI].total,
+		 " of these, reads of pages that were not in use when taken");
+	put_part(writer, "other waits for I/O", waits->of[ROLE_IO].total,
+		 ", first reads among them; these are not for memory");
 }
 
 /* Direct reclaim and kswapd run for the whole machine. Cgroups whose limits tasks were at are named. */

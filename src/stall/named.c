@@ -4,7 +4,7 @@
 const struct phase_name stall_lack_names[STALL_LACKS] = {
 	[LACKS_FUNCTIONS] = { "functions were not traced yet (function-graph = auto)",
 			      "functions" },
-	[LACKS_PART] = { "a memory wait began before the run, and took at least this long",
+	[LACKS_PART] = { "a memory wait began before tracing, and took at least this long",
 			 "in_progress" },
 	[LACKS_SWITCH] = { "a switch of the task was not recorded", "switch" },
 	[LACKS_DROPPED] = { "older records were dropped", "dropped" },

@@ -189,7 +189,7 @@ static const struct {
 	    "Raise the unit's limit; if it has none, add memory or set MemoryLow=; or use faster swap.",
 	    UNITS ", " CGROUPS),
 	ROW("refault", BIT(PHASE_REFAULT), ANY, ANY, NULL,
-	    "Files in use had been freed by reclaim, and tasks waited to read them again.",
+	    "Pages of files had been freed by reclaim, and tasks waited to read them again.",
 	    "Look at workingset_refault_* in memory.stat of the unit, and in /proc/vmstat.",
 	    "Raise the unit's limit, so that its files fit; if it has none, add memory or set MemoryLow=.",
 	    UNITS ", " CGROUPS),

@@ -44,7 +44,7 @@ sub head_of {
 	my %why = (
 		switch => 'a switch of the task was not recorded', dropped => 'older records were dropped',
 		lost => 'records were lost',
-		in_progress => 'a memory wait began before the run, and took at least this long',
+		in_progress => 'a memory wait began before tracing, and took at least this long',
 	);
 	my ($day, $clock) = ($stall->{time} // '') =~ /^(\S+)T(\d\d:\d\d:\d\d\.\d{3})\d{6}Z$/;
 	my $text = defined $clock ? "${clock}Z" : sprintf '%d.%06d', $stall->{ts_ns} / 1e9, $stall->{ts_ns} / 1e3 % 1e6;

@@ -337,7 +337,7 @@ TEST(test_waits_of_units)
 	receive_unit(
 		"d.service",
 		"d.service waited 0 us in 0 stalls of the last 1 s; 10 ms in 1 memory wait, "
-		"most of it refault; 10 ms of it in 1 shorter than a stall. Files in use had been freed "
+		"most of it refault; 10 ms of it in 1 shorter than a stall. Pages of files had been freed "
 		"by reclaim, and tasks waited to read them again. Raise the unit's "
 		"limit, so that its files fit; if it has none, add memory or set MemoryLow=.");
 	has_remedy("refault");
