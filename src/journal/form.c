@@ -239,6 +239,17 @@ static void put_remedy(struct journal_entry *entry, const struct remedy *remedy)
 	journal_entry_text(entry, "ALLOCFILT_SOURCE", remedy->source);
 }
 
+static void add_other_io(struct line *line, const struct unit_total *unit)
+{
+	uint64_t ns = unit->waits.of[ROLE_IO].total;
+	char duration[TEXT_DURATION_MAX];
+
+	if (ns && ns >= unit->ranked.total / 100)
+		line_add(line,
+			 "; and %s of other waits for I/O, first reads among them: not memory",
+			 text_duration(duration, ns));
+}
+
 static void send_unit(struct journal *journal, const struct unit_total *unit, uint64_t period)
 {
 	struct journal_entry *entry = begin_journal_entry(journal, JOURNAL_ID_UNIT, LOG_INFO);
@@ -248,7 +259,6 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 	bool minutes = seconds >= 120;
 	char total[TEXT_DURATION_MAX], max[TEXT_DURATION_MAX], counted[TEXT_COUNTED_MAX];
 	struct wait_sum waits = waits_all(&unit->waits);
-	const struct wait_sum *other_io = &unit->waits.of[ROLE_IO];
 	uint64_t kills = unit->waits.of[ROLE_OOM_KILLER].count;
 	uint64_t nr_short = waits.count - waits.long_count;
 	int reason = nr_short ? waits_next(&unit->waits, -1) : -1;
@@ -282,10 +292,7 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 		journal_entry_number(entry, "ALLOCFILT_WAITS", waits.count);
 		journal_entry_number(entry, "ALLOCFILT_WAITS_USEC", waits.total / 1000);
 	}
-	if (other_io->total >= unit->ranked.total / 100 && other_io->count)
-		line_add(&line,
-			 "; and %s of other waits for I/O, first reads among them: not memory",
-			 text_duration(total, other_io->total));
+	add_other_io(&line, unit);
 	if (kills)
 		line_add(&line, "; the OOM killer took %" PRIu64 " of its tasks", kills);
 	if (remedy)

@@ -161,7 +161,7 @@ static void enter_level(struct walk *walk, struct log_entry *entry)
 	spend_seen(walk, level.end);
 	if (entry->kind == LOG_WINDOW) {
 		level.role = resolver_role(walk->resolver, log_window(entry)->at.function);
-		/* Of other I/O no window is slow. */
+		/* A window of other I/O is never slow. */
 		if (level.role == ROLE_IO && entry->slow)
 			level.role = ROLE_REFAULT;
 		walk->stall->nr_windows += entry->slow;

@@ -316,6 +316,7 @@ TEST(test_waits_of_units)
 	put_wait("/b.service", ROLE_MEMORY_HIGH, 60 * MS, false);
 	put_wait("/c.service", ROLE_REFAULT, 10 * MS - 134000, false);
 	put_wait("/d.service", ROLE_REFAULT, 10 * MS, false);
+	put_wait("/d.service", ROLE_IO, 3000 * MS, false);
 	/* It lost tasks and did not wait, so it is last, behind those that --top shows. */
 	view.top = 3;
 	put_wait("/e.service", ROLE_OOM_KILLER, 0, false);
@@ -337,7 +338,8 @@ TEST(test_waits_of_units)
 	receive_unit(
 		"d.service",
 		"d.service waited 0 us in 0 stalls of the last 1 s; 10 ms in 1 memory wait, "
-		"most of it refault; 10 ms of it in 1 shorter than a stall. Pages of files had been freed "
+		"most of it refault; 10 ms of it in 1 shorter than a stall; and 3.0 s of other waits for I/O, "
+		"first reads among them: not memory. Pages of files had been freed "
 		"by reclaim, and tasks waited to read them again. Raise the unit's "
 		"limit, so that its files fit; if it has none, add memory or set MemoryLow=.");
 	has_remedy("refault");

@@ -126,7 +126,7 @@ UNIT_TEST(test_reads)
 }
 
 /* The caller is the same where the compiler has inlined one of them. */
-/* Of reads of pages that reclaim took the kernel counts those that were in use. */
+/* The kernel counts a read of a page that reclaim took only where the page was in use. */
 UNIT_TEST(test_refaults)
 {
 	CHECK(start_at_50, PHASES,
