@@ -123,8 +123,7 @@ int tracing_set_up(struct tracing *tracing, const struct session_request *extra)
 	if (ret)
 		return ret;
 	for (int id = EVENT_WAIT_BEGIN; id <= EVENT_REFAULT; id++)
-		if (!session_has_probe(tracing->session,
-				       id == EVENT_REFAULT ? PROBE_REFAULTS : PROBE_WAITS))
+		if (session_lacks_event(tracing->session, id))
 			plan_drop_event(tracing->plan, id);
 	if (tracing->pipeline)
 		pipeline_read_probes(tracing->pipeline);

@@ -507,9 +507,10 @@ static inline int settle(struct stalls *stalls, const struct record *record)
 
 /*
  * A task sleeps for I/O: for a page that reclaim had taken, if it has just come upon one, or for something
- * else, which is no stall. A memory wait and a function around it count its time themselves.
+ * else, which is no stall. A memory wait and a function around it count its time themselves. Returns whether it
+ * is a stall.
  */
-static noinline bool is_refault(struct stalls *stalls, const struct record *record)
+static noinline bool tell_io(struct stalls *stalls, const struct record *record)
 {
 	const struct record_window *window = &record->window;
 	struct log_task *task = task_log_peek(&stalls->log, task_key_of(record));
@@ -543,7 +544,7 @@ int stalls_window(struct stalls *stalls, const struct record *record)
 	bool outermost;
 
 	if (is_io && !ret)
-		slow = is_refault(stalls, record);
+		slow = tell_io(stalls, record);
 	outermost = slow && window->depth <= 0;
 	if (!ret)
 		ret = settle(stalls, outermost ? NULL : record);

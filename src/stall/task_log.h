@@ -53,8 +53,7 @@ struct log_entry {
 
 struct log_window {
 	struct record_window at;
-	uint64_t
-		start; /* ns: its calltime; of an outermost refault when the task came upon the page */
+	uint64_t start; /* ns: calltime; of an outermost refault when the task came upon the page */
 	struct log_entry *events; /* set by the walk: the first event that the window owns */
 };
 
@@ -108,12 +107,11 @@ struct log_task {
 	int wait_cpu;		   /* where the outermost of these began */
 	uint64_t wait_start;	   /* ns: of the same */
 	uint64_t wait_caller;	   /* of the same: the return address */
-	unsigned int nr_work; /* pairs of events that it is in, of all kinds, for stalls_work() */
-	uint64_t work_since;  /* ns: of the outermost of these */
-	uint64_t
-		refaulted_at; /* ns: it came upon a page that reclaim took; 0: and has slept since */
-	bool reads_swap;      /* the last page that it began to read is of swap */
-	bool only_waits;      /* all slow entries are memory waits, if there are some */
+	unsigned int nr_work;  /* pairs of events that it is in, of all kinds, for stalls_work() */
+	uint64_t work_since;   /* ns: of the outermost of these */
+	uint64_t refaulted_at; /* ns: it came upon a page that reclaim took; 0: slept since */
+	bool reads_swap;       /* the last page that it began to read is of swap */
+	bool only_waits;       /* all slow entries are memory waits, if there are some */
 	uint64_t waited_until; /* ns: end of the last memory wait; 0: there was none */
 	uint64_t began_at;     /* ns: start of the last stall; 0: no window around it can come */
 	uint64_t ended_at;     /* ns: end of the last stall; 0: there was none */

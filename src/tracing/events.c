@@ -65,9 +65,7 @@ int session_set_events(struct session *session, struct failure *failure)
 		const struct plan_event *event = &plan->events[i];
 		char name[PATH_MAX];
 
-		if (event->rule == RULE_NEVER ||
-		    (plan_is_wait(event) && !session->has[PROBE_WAITS]) ||
-		    (event->id == EVENT_REFAULT && !session->has[PROBE_REFAULTS]))
+		if (event->rule == RULE_NEVER || session_lacks_event(session, event->id))
 			continue;
 		snprintf(name, sizeof(name), "events/%s/%s/filter", event->system, event->name);
 		if (!session->instance)

@@ -123,6 +123,11 @@ static const struct {
 			     "refaults that PSI does not count are not told" },
 };
 
+static enum session_probe probe_of(enum event_id id)
+{
+	return id == EVENT_REFAULT ? PROBE_REFAULTS : PROBE_WAITS;
+}
+
 static bool functions_are_enabled(const struct session *session)
 {
 	return session->request->kernel->function_enabled && kernel_functions_enabled();
@@ -164,13 +169,11 @@ static void make_probes(struct session *session)
 		make_probe(session, PROBE_SUPERBLOCKS, PROBE_NAME, request->probe->definition);
 	has[PROBE_WAITS] = plan_has_waits(request->plan);
 	has[PROBE_REFAULTS] = plan_has_refaults(request->plan);
-	for (int id = EVENT_WAIT_BEGIN; id <= EVENT_REFAULT; id++) {
-		enum session_probe which = id == EVENT_REFAULT ? PROBE_REFAULTS : PROBE_WAITS;
-
-		if (has[which])
-			has[which] = make_probe(session, which, catalog_events[id].name,
-						probe_definition(id));
-	}
+	for (int id = EVENT_WAIT_BEGIN; id <= EVENT_REFAULT; id++)
+		if (has[probe_of(id)])
+			has[probe_of(id)] =
+				make_probe(session, probe_of(id), catalog_events[id].name,
+					   probe_definition(id));
 }
 
 /* Nothing is noted: leftovers_remove_names() knows the probe by its name. */
@@ -361,6 +364,11 @@ void session_filter_probe(struct session *session, uint64_t callback)
 bool session_has_probe(const struct session *session, enum session_probe which)
 {
 	return session->has[which];
+}
+
+bool session_lacks_event(const struct session *session, enum event_id id)
+{
+	return id >= EVENT_WAIT_BEGIN && id <= EVENT_REFAULT && !session->has[probe_of(id)];
 }
 
 /* ---- during the run ---- */

@@ -926,6 +926,17 @@ RUN(test_reader_is_gone_after_a_refusal)
 	runs("-t134 -d1m");
 }
 
+static void put_functions_apart(const char *last)
+{
+	char text[16384], *at = stpcpy(text, "vfs_read\n__alloc_pages\ntry_to_free_pages\n");
+
+	for (int i = 0; i < 5000; i++)
+		at = stpcpy(at, "f\n");
+	stpcpy(at, last);
+	fake_put("available_filter_functions", text);
+	fake_remember();
+}
+
 /* A function that lies apart from the others in the kernel's list is found once tracing is on. */
 static void see_functions(void *context, uint64_t now)
 {
@@ -936,13 +947,7 @@ static void see_functions(void *context, uint64_t now)
 
 RUN(test_functions_that_lie_apart)
 {
-	char text[16384], *at = stpcpy(text, "vfs_read\n__alloc_pages\ntry_to_free_pages\n");
-
-	for (int i = 0; i < 5000; i++)
-		at = stpcpy(at, "f\n");
-	stpcpy(at, "shrink_slab\nio_schedule\n");
-	fake_put("available_filter_functions", text);
-	fake_remember();
+	put_functions_apart("shrink_slab\nio_schedule\n");
 	hooks.tracing = see_functions;
 	runs("-t134 -d1ms --page-allocation");
 }
@@ -956,13 +961,7 @@ static void see_io_schedule(void *context, uint64_t now)
 
 RUN(test_io_schedule_lies_apart)
 {
-	char text[16384], *at = stpcpy(text, "vfs_read\n__alloc_pages\ntry_to_free_pages\n");
-
-	for (int i = 0; i < 5000; i++)
-		at = stpcpy(at, "f\n");
-	stpcpy(at, "io_schedule\n");
-	fake_put("available_filter_functions", text);
-	fake_remember();
+	put_functions_apart("io_schedule\n");
 	hooks.tracing = see_io_schedule;
 	runs("-t134 -d1ms --page-allocation");
 	assert_as_found();

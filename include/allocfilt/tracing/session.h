@@ -105,6 +105,9 @@ void session_filter_probe(struct session *session, uint64_t callback);
  */
 bool session_has_probe(const struct session *session, enum session_probe which);
 
+/** session_lacks_event - is it an event of such a probe, which is not in place? */
+bool session_lacks_event(const struct session *session, enum event_id id);
+
 /**
  * session_taken - has somebody taken tracing away? (tracer, tracing_on, threshold against ours, and
  *	the size of the sub-buffers, at whose change the kernel drops what is in them)
