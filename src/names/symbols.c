@@ -97,14 +97,22 @@ struct kallsyms_line {
 	const char *module; /* empty for the kernel itself */
 };
 
+/* strtoull(3) takes a third of the time of a reading. Returns the end of the digits. */
+static char *parse_address(char *text, uint64_t *ret_address)
+{
+	for (*ret_address = 0; isxdigit((unsigned char)*text); text++)
+		*ret_address = *ret_address << 4 |
+			       (*text <= '9' ? *text - '0' : (*text | 0x20) - 'a' + 10);
+	return text;
+}
+
 /* "ffffffff81000000 T name", and after a tab the module in brackets. */
 static bool parse_symbol_line(char *text, struct kallsyms_line *line)
 {
-	char *end, *module;
+	char *end = parse_address(text, &line->address), *module;
 
-	line->address = strtoull(text, &end, 16);
-	if (!isxdigit((unsigned char)*text) || end - text > 16 || end[0] != ' ' || !end[1] ||
-	    end[2] != ' ' || !end[3] || end[3] == '\t')
+	if (end == text || end - text > 16 || end[0] != ' ' || !end[1] || end[2] != ' ' ||
+	    !end[3] || end[3] == '\t')
 		return false;
 	line->type = end[1];
 	line->name = end + 3;
@@ -224,18 +232,22 @@ static bool add_line(struct symbols *symbols, const struct kallsyms_line *line)
 	return true;
 }
 
-/* Symbols of one address stand in the order of the file, data last. */
+/* Code symbols of one address stay in the order of the file. */
 static bool is_before(const struct entry *one, const struct entry *other)
 {
 	return one->address != other->address ? one->address < other->address :
 						one->name < other->name;
 }
 
-/* A Shell sort: qsort(3) allocates, and most files are sorted. */
+/* A Shell sort: qsort(3) allocates. Most files are sorted. */
 static void sort_symbols(struct entry *entries, size_t count)
 {
-	size_t gap = count;
+	size_t gap = count, sorted = 1;
 
+	while (sorted < count && entries[sorted].address >= entries[sorted - 1].address)
+		sorted++;
+	if (sorted >= count)
+		return;
 	while (gap > 1) {
 		gap = gap < 5 ? 1 : (gap * 5 - 1) / 11;
 		for (size_t i = gap; i < count; i++) {
@@ -274,13 +286,14 @@ static void end_block(struct symbols *symbols, size_t from, bool is_module)
 		return;
 	sort_symbols(entries + from, count - from);
 	for (size_t i = from; i < count; i = next) {
-		for (next = i + 1; next < count; next++)
-			if (entries[next].address != entries[i].address)
-				break;
-		if (entries[i].name == NOT_CODE)
+		struct entry first = entries[i];
+
+		for (next = i + 1; next < count && entries[next].address == first.address; next++)
+			first.name = MIN(first.name, entries[next].name);
+		if (first.name == NOT_CODE)
 			continue;
-		set_end(&entries[i], next < count ? &entries[next] : NULL, is_module);
-		entries[kept++] = entries[i];
+		set_end(&first, next < count ? &entries[next] : NULL, is_module);
+		entries[kept++] = first;
 	}
 	symbols->entries.used = kept * sizeof(*entries);
 }
