@@ -192,7 +192,7 @@ static int prepare_account(struct counting *counting)
 {
 	const struct run_context *run = counting->tracing.run;
 	const struct output_form form = { &account_output, counting };
-	int ret = tracing_plan(&counting->tracing, true, 1);
+	int ret = tracing_plan(&counting->tracing, 1);
 
 	if (ret)
 		return ret;

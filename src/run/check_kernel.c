@@ -161,7 +161,7 @@ int kernel_check_run(const struct options *options, struct failure *failure)
 			"--probe: %s is a capture, and --probe looks at the running kernel: leave out -s",
 			options->source);
 	if (ret > 0)
-		ret = kernel_plan(&kernel, &plan, options, true, failure);
+		ret = kernel_plan(&kernel, &plan, options, failure);
 	if (!ret) {
 		ret = print_kernel(kernel, plan, failure);
 		print_functions(plan);

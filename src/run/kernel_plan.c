@@ -8,7 +8,7 @@
 #include "allocfilt/run/kernel_plan.h"
 
 int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options *options,
-		bool whole, struct failure *failure)
+		struct failure *failure)
 {
 	char functions[CONFIG_SETTING_NAME_MAX], events[CONFIG_SETTING_NAME_MAX];
 	struct plan_request request = {
@@ -31,8 +31,7 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 	if (options->function_graph == FUNCTIONS_NO)
 		request.leave_out = PLAN_ALL_ROLES;
 	if (!*kernel)
-		ret = kernel_open(kernel, options->source, &request, whole || options->functions,
-				  failure);
+		ret = kernel_open(kernel, options->source, &request, failure);
 	if (ret)
 		return ret;
 	kernel_offer(*kernel, &offer);
@@ -50,7 +49,7 @@ int kernel_plan_check(const struct options *options, struct failure *failure)
 {
 	struct kernel *kernel = NULL;
 	struct plan *plan = NULL;
-	int ret = kernel_plan(&kernel, &plan, options, true, failure);
+	int ret = kernel_plan(&kernel, &plan, options, failure);
 
 	if (!kernel)
 		return options->functions || options->events;

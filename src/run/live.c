@@ -38,7 +38,6 @@ struct live {
 	struct metrics_file *metrics; /* NULL: none */
 	uint64_t next_metrics;	      /* ns, as are all times here: CLOCK_MONOTONIC */
 	bool has_traced;
-	bool incomplete; /* the rest of the kernel's list has functions for the plan */
 	bool broken;	 /* the output failed: print no summary */
 	bool changes; /* tracing begins again, with functions, or without: see wants_functions() */
 	uint64_t looked_at, short_at; /* memory was looked at, and was short */
@@ -302,16 +301,13 @@ static int make_live_loop(struct live *live)
 
 /* ---- resources ---- */
 
-/*
- * Does all slow or fallible work before the first change of tracing. @whole: read the list of
- * functions as a whole, which -w keeps
- */
-static int plan_run(struct live *live, bool whole)
+/* Does all fallible work before the first change of tracing. */
+static int plan_run(struct live *live)
 {
 	struct tracing *tracing = &live->tracing;
 	const struct options *options = tracing->run->options;
 	struct failure failure = { 0 };
-	int ret = tracing_plan(tracing, whole, options->max_size ? 3 : options->write ? 2 : 1);
+	int ret = tracing_plan(tracing, options->max_size ? 3 : options->write ? 2 : 1);
 
 	if (ret)
 		return ret;
@@ -337,18 +333,10 @@ static int plan_run(struct live *live, bool whole)
 	return ret;
 }
 
-static void free_plan(struct live *live)
+static void live_free(struct live *live)
 {
 	metrics_file_free(live->metrics);
 	recorder_free(live->recorder);
-	live->metrics = NULL;
-	live->recorder = NULL;
-	tracing_free_plan(&live->tracing);
-}
-
-static void live_free(struct live *live)
-{
-	free_plan(live);
 	tracing_free(&live->tracing);
 	free(live);
 }
@@ -367,7 +355,7 @@ int live_new(struct live **ret_live, const struct run_context *run, struct failu
 				  "--journal: %s: %m: no systemd-journald here",
 				  journal_socket_path);
 	else
-		ret = plan_run(live, run->options->write);
+		ret = plan_run(live);
 	if (ret)
 		live_free(live);
 	else
@@ -403,18 +391,13 @@ static int set_up_tracing(struct live *live)
 	return ret ? ret : make_live_loop(live);
 }
 
-/* The kernel takes long to print these. The buffers hold the records that arrive meanwhile. */
-static int read_slow_files(struct live *live)
+/* The kernel takes long to print all symbols, so the buffers would fill if tracing was on. */
+static void read_symbols(struct live *live)
 {
 	struct pipeline *pipeline = live->tracing.pipeline;
 	struct resolver *resolver = pipeline ? pipeline_resolver(pipeline) : NULL;
-	uint64_t callback = 0;
-	int ret = kernel_read_rest(live->tracing.kernel, live->tracing.failure);
+	uint64_t start = loop_now(), callback = 0;
 
-	live->incomplete = ret > 0;
-	if (ret)
-		return ret < 0 ? ret : -EAGAIN;
-	session_trace_rest(live->tracing.session, live->tracing.plan, live->tracing.kernel);
 	if (resolver && !live->has_traced)
 		resolver_read_symbols(resolver);
 	if (session_has_probe(live->tracing.session, PROBE_SUPERBLOCKS) && live->probe.on_event)
@@ -422,9 +405,9 @@ static int read_slow_files(struct live *live)
 				   resolver_address(resolver, PROBE_CALLBACK) :
 				   kallsyms_address(source_open(&live->tracing.source, "kallsyms"),
 						    PROBE_CALLBACK);
+	log_debug("%6" PRIu64 " us: symbols", (loop_now() - start) / NS_PER_US);
 	if (callback)
 		session_filter_probe(live->tracing.session, callback);
-	return 0;
 }
 
 static int turn_on(struct live *live)
@@ -487,12 +470,8 @@ static int begin_tracing(struct live *live)
 	int ret;
 
 	memory_lock();
-	/* A recording must not spend buffer on its own start: it reads these files first. */
-	ret = live->recorder ? read_slow_files(live) : 0;
-	if (!ret)
-		ret = turn_on(live);
-	if (!ret && live->tracing.pipeline)
-		ret = read_slow_files(live);
+	read_symbols(live);
+	ret = turn_on(live);
 	if (ret)
 		return ret;
 	guard_begin(&live->guard, loop_now(), clock_ns(CLOCK_PROCESS_CPUTIME_ID));
@@ -561,14 +540,6 @@ static int trace_once(struct live *live)
 	return ret;
 }
 
-/* Plans again, with functions that the first look at the kernel's list did not reach. */
-static int plan_whole(struct live *live)
-{
-	log_debug("this kernel has functions that lie apart: tracing is set up again with them");
-	free_plan(live);
-	return plan_run(live, true);
-}
-
 int live_trace(struct live *live, struct failure *failure)
 {
 	bool again;
@@ -578,14 +549,10 @@ int live_trace(struct live *live, struct failure *failure)
 	do {
 		ret = trace_once(live);
 		again = !ret && live->changes;
-		if (again) {
+		if (again)
 			change_tracer(live);
-		} else if (ret == -EAGAIN && live->incomplete) {
-			ret = plan_whole(live);
-			again = !ret;
-		} else if (ret) {
+		else if (ret)
 			again = goes_on_without(live);
-		}
 	} while (again);
 	return ret;
 }

@@ -69,10 +69,10 @@ static int describe_source(struct tracing *tracing)
 	return 0;
 }
 
-int tracing_plan(struct tracing *tracing, bool whole, unsigned int files)
+int tracing_plan(struct tracing *tracing, unsigned int files)
 {
 	const struct options *options = tracing->run->options;
-	int ret = kernel_plan(&tracing->kernel, &tracing->plan, options, whole, tracing->failure);
+	int ret = kernel_plan(&tracing->kernel, &tracing->plan, options, tracing->failure);
 
 	if (!ret)
 		ret = describe_source(tracing);
@@ -83,19 +83,11 @@ int tracing_plan(struct tracing *tracing, bool whole, unsigned int files)
 	return ret;
 }
 
-void tracing_free_plan(struct tracing *tracing)
+void tracing_free(struct tracing *tracing)
 {
 	pipeline_free(tracing->pipeline);
 	plan_free(tracing->plan);
 	free(tracing->cpu_numbers);
-	tracing->pipeline = NULL;
-	tracing->plan = NULL;
-	tracing->cpu_numbers = NULL;
-}
-
-void tracing_free(struct tracing *tracing)
-{
-	tracing_free_plan(tracing);
 	kernel_close(tracing->kernel);
 }
 

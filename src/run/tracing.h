@@ -37,15 +37,11 @@ struct tracing {
 
 /**
  * tracing_plan - do the slow and fallible work that needs no change of tracing
- * @whole: as for kernel_plan(); a kernel that is open already is kept
  * @files: that each CPU has open, as for cpu_buffers_allow_files()
  */
-int tracing_plan(struct tracing *tracing, bool whole, unsigned int files);
+int tracing_plan(struct tracing *tracing, unsigned int files);
 
-/** tracing_free_plan - free the plan and the pipeline, and keep the kernel open for another plan */
-void tracing_free_plan(struct tracing *tracing);
-
-/** tracing_free - the same, and close the kernel */
+/** tracing_free - free what tracing_plan() made, and the pipeline */
 void tracing_free(struct tracing *tracing);
 
 /**

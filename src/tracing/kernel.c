@@ -18,13 +18,6 @@
 #include "tracing/kernel_look.h"
 #include "tracing/kinds.h"
 
-/*
- * The list is in the order of addresses, and functions of mm/ lie together: at most 819 lines lie
- * between two functions of the catalog on Debian's 5.10, and 1,242 on its 7.3. A kernel built
- * otherwise may have some that lie apart.
- */
-#define FUNCTIONS_APART 4096 /* lines */
-
 /* PROC_PID_INIT_INO and PROC_CGROUP_INIT_INO of include/linux/proc_ns.h */
 #define FIRST_PID_NAMESPACE    0xEFFFFFFC
 #define FIRST_CGROUP_NAMESPACE 0xEFFFFFFB
@@ -209,56 +202,34 @@ static int add_kernel_function(struct kernel *kernel, const char *name, unsigned
 	return 0;
 }
 
-/*
- * Reads the list to its end, or to the end of the functions that lie together, and then leaves it
- * open. io_schedule() lies apart, with the scheduler: its index is known when all was read.
- */
-static int read_list(struct kernel *kernel, const struct plan_request *request, bool whole)
+static int read_list(struct kernel *kernel, FILE *list, const struct plan_request *request)
 {
-	const char *io = catalog_roles[ROLE_IO].names[0];
-	bool wanted = false, apart = !whole || !request;
-	unsigned int io_index = 0;
+	unsigned int index = 0;
 	char *line = NULL;
 	size_t size = 0;
 	int ret = 0;
 
 	errno = 0;
-	while (!ret && getline(&line, &size, kernel->list) > 0) {
+	while (!ret && getline(&line, &size, list) > 0) {
 		/* A module's function has " [module]" after it. */
 		line[strcspn(line, " \t\n")] = '\0';
-		kernel->lines++;
-		wanted = catalog_role_of(line) != ROLE_NONE ||
-			 (request && plan_names(request, line));
-		if (apart && catalog_name_matches(line, io))
-			io_index = kernel->lines;
-		else if (wanted)
-			ret = add_kernel_function(kernel, line, kernel->lines);
-		else if (!whole && kernel->nr_functions &&
-			 kernel->lines - kernel->indexes[kernel->nr_functions - 1] ==
-				 FUNCTIONS_APART)
-			break;
+		index++;
+		if (catalog_role_of(line) != ROLE_NONE || (request && plan_names(request, line)))
+			ret = add_kernel_function(kernel, line, index);
 	}
 	free(line);
-	for (int i = 0; i < kernel->nr_functions && io_index; i++)
-		if (!kernel->indexes[i])
-			kernel->indexes[i] = io_index;
-	if (!ret && !whole && !ferror(kernel->list) && (io_index || !feof(kernel->list)))
-		ret = add_kernel_function(kernel, io, io_index);
-	if (!ret && ferror(kernel->list))
+	if (!ret && ferror(list))
 		ret = errno ? -errno : -EIO;
-	if (ret || feof(kernel->list)) {
-		fclose(kernel->list);
-		kernel->list = NULL;
-	}
 	return ret;
 }
 
 /* tracefs_filter_functions() returns names without their index. */
 static int read_function_names(struct kernel *kernel, struct tracefs_instance *top,
-			       const struct plan_request *request, bool whole)
+			       const struct plan_request *request)
 {
 	int fd =
 		tracefs_instance_file_open(top, "available_filter_functions", O_RDONLY | O_CLOEXEC);
+	FILE *list;
 	int ret;
 
 	if (fd < 0 && errno == ENOENT) {
@@ -266,11 +237,14 @@ static int read_function_names(struct kernel *kernel, struct tracefs_instance *t
 		kernel->function_graph = false;
 		return 0;
 	}
-	kernel->list = fd < 0 ? NULL : fdopen(fd, "r");
-	if (kernel->list)
-		return read_list(kernel, request, whole);
-	ret = -errno;
-	file_close(fd);
+	list = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!list) {
+		ret = -errno;
+		file_close(fd);
+		return ret;
+	}
+	ret = read_list(kernel, list, request);
+	fclose(list);
 	return ret;
 }
 
@@ -282,14 +256,6 @@ static int functions_failed(const struct kernel *kernel, int error, struct failu
 	if (error == -EPERM || error == -EACCES)
 		return cannot_open(failure, path, -error);
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, -error, "%s: %m", path);
-}
-
-int kernel_read_rest(struct kernel *kernel, struct failure *failure)
-{
-	int before = kernel->nr_functions;
-	int ret = kernel->list ? read_list(kernel, NULL, true) : 0;
-
-	return ret ? functions_failed(kernel, ret, failure) : kernel->nr_functions > before;
 }
 
 /* tracefs_tracer_available() follows an uninitialised pointer when a read fails. */
@@ -315,7 +281,7 @@ static int read_tracers(struct kernel *kernel, struct tracefs_instance *top)
 }
 
 static int read_kernel(struct kernel *kernel, const char *dir, const struct plan_request *request,
-		       bool whole, struct failure *failure)
+		       struct failure *failure)
 {
 	struct tracefs_instance *top;
 	char path[PATH_MAX];
@@ -339,7 +305,7 @@ static int read_kernel(struct kernel *kernel, const char *dir, const struct plan
 	if (!ret) {
 		kernel->function_enabled = kernel_functions_enabled();
 		if (!request || request->leave_out != PLAN_ALL_ROLES)
-			ret = read_function_names(kernel, top, request, whole);
+			ret = read_function_names(kernel, top, request);
 		if (ret)
 			functions_failed(kernel, ret, failure);
 	}
@@ -348,14 +314,14 @@ static int read_kernel(struct kernel *kernel, const char *dir, const struct plan
 }
 
 int kernel_open(struct kernel **ret_kernel, const char *dir, const struct plan_request *request,
-		bool whole, struct failure *failure)
+		struct failure *failure)
 {
 	struct kernel *kernel = calloc(1, sizeof(*kernel));
 	int ret;
 
 	if (!kernel)
 		return failure_no_memory(failure);
-	ret = read_kernel(kernel, dir, request, whole, failure);
+	ret = read_kernel(kernel, dir, request, failure);
 	if (ret) {
 		kernel_close(kernel);
 		return ret;
@@ -368,8 +334,6 @@ void kernel_close(struct kernel *kernel)
 {
 	if (!kernel)
 		return;
-	if (kernel->list)
-		fclose(kernel->list);
 	text_list_free(kernel->functions);
 	free(kernel->indexes);
 	free(kernel->dir);

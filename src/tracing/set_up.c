@@ -139,29 +139,21 @@ static int set_buffer(struct session *session, struct failure *failure)
 	return 0;
 }
 
-/*
- * The functions of the plan whose index is known, one a line, by name or index; free() it; NULL: no
- * memory.
- */
-static char *function_list(const struct plan *plan, const struct kernel *kernel, bool by_index)
+/* The functions of the plan, one a line, by name or index; free() it; NULL: no memory. */
+static char *function_list(const struct session *session, bool by_index)
 {
+	const struct plan *plan = session->request->plan;
+	const struct kernel *kernel = session->request->kernel;
 	char *text = NULL;
 	size_t length;
 	FILE *file = open_memstream(&text, &length);
 
 	for (int i = 0; file && i < plan->nr_functions; i++) {
-		const char *name = plan->functions[i].name;
-		bool known = false;
-
-		for (int j = 0; j < kernel->nr_functions; j++) {
-			if (!kernel->indexes[j] || strcmp(kernel->functions[j], name))
-				continue;
-			known = true;
-			if (by_index)
+		if (!by_index)
+			fprintf(file, "%s\n", plan->functions[i].name);
+		for (int j = 0; by_index && j < kernel->nr_functions; j++)
+			if (!strcmp(kernel->functions[j], plan->functions[i].name))
 				fprintf(file, "%u\n", kernel->indexes[j]);
-		}
-		if (known && !by_index)
-			fprintf(file, "%s\n", name);
 	}
 	return text_close(file, &text);
 }
@@ -178,8 +170,8 @@ static int set_function_filter(struct session *session, struct failure *failure)
 
 	if (!session->graph)
 		return 0;
-	names = function_list(session->request->plan, session->request->kernel, false);
-	indexes = function_list(session->request->plan, session->request->kernel, true);
+	names = function_list(session, false);
+	indexes = function_list(session, true);
 	if (names && indexes)
 		ret = session_set_optional(session, SETTING_LIST, "set_ftrace_notrace", "",
 					   failure);
@@ -192,22 +184,6 @@ static int set_function_filter(struct session *session, struct failure *failure)
 	free(indexes);
 	free(names);
 	return ret;
-}
-
-void session_trace_rest(struct session *session, const struct plan *plan,
-			const struct kernel *kernel)
-{
-	char *names = session->graph ? function_list(plan, kernel, false) : NULL;
-	char *indexes = session->graph ? function_list(plan, kernel, true) : NULL;
-	int ret = names && indexes ? settings_change(&session->settings, SETTING_LIST,
-						     OWN(session, "set_ftrace_filter"), names,
-						     indexes, session->instance) :
-				     0;
-
-	if (ret)
-		log_warning("%s: %s", catalog_roles[ROLE_IO].names[0], strerror(-ret));
-	free(indexes);
-	free(names);
 }
 
 /* With a mask that leaves CPUs out the kernel drops their records, uncounted. */

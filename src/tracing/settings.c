@@ -255,15 +255,13 @@ bool settings_has(struct settings *settings, const char *path)
 /* One more value that counts as ours, noted before the file has it. */
 static int note_value(struct settings *settings, struct setting *setting, const char *value)
 {
-	bool is_list = setting_kinds[setting->kind].lines;
-	bool known = is_list ? setting_is_part(setting->kind, setting->wrote, "", value) :
-			       kernel_has_word(setting->wrote, value);
+	bool known = kernel_has_word(setting->wrote, value);
 	char *wrote;
 
 	if (known && setting->verified)
 		return 0;
 	if (!known) {
-		if (asprintf(&wrote, "%s%s%s", setting->wrote, is_list ? "" : " ", value) < 0)
+		if (asprintf(&wrote, "%s %s", setting->wrote, value) < 0)
 			return -ENOMEM;
 		free(setting->wrote);
 		setting->wrote = wrote;
@@ -290,8 +288,8 @@ int settings_change(struct settings *settings, enum setting_kind kind, const cha
 	free(now);
 	if (!ours || has)
 		return ours ? 0 : -ESTALE;
-	/* The kernel rounds a size: until it is read back, a rounded one is ours as well, or a part of a list. */
-	setting->verified = kind != SETTING_SIZE && !setting_kinds[kind].lines;
+	/* The kernel rounds a size: until it is read back, a rounded one is ours as well. */
+	setting->verified = kind != SETTING_SIZE;
 	ret = note_value(settings, setting, value);
 	if (!ret)
 		ret = write_value(settings, kind, path, value, text);

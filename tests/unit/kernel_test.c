@@ -16,18 +16,13 @@ static int setup(void **state)
 	return 0;
 }
 
-static struct kernel *open_list(const struct plan_request *request, bool whole)
+static struct kernel *open_one(const struct plan_request *request)
 {
 	struct kernel *kernel;
 
-	if (kernel_open(&kernel, fake.dir, request, whole, &failure))
+	if (kernel_open(&kernel, fake.dir, request, &failure))
 		fail_msg("%s", failure.text);
 	return kernel;
-}
-
-static struct kernel *open_one(const struct plan_request *request)
-{
-	return open_list(request, true);
 }
 
 #define TEST(test) UNIT_TEST_WITH(test, setup, fake_teardown)
@@ -57,7 +52,7 @@ TEST(test_directory_with_a_whole_path)
 
 	assert_non_null(getcwd(before, sizeof(before)));
 	assert_int_equal(chdir(fake.root), 0);
-	assert_int_equal(kernel_open(&kernel, strrchr(fake.dir, '/') + 1, NULL, true, &failure), 0);
+	assert_int_equal(kernel_open(&kernel, strrchr(fake.dir, '/') + 1, NULL, &failure), 0);
 	assert_string_equal(kernel->dir, fake.dir);
 	kernel_close(kernel);
 	assert_int_equal(chdir(before), 0);
@@ -74,49 +69,6 @@ TEST(test_patterns)
 	assert_string_equal(kernel->functions[0], "vfs_read");
 	assert_string_equal(kernel->functions[3], "ext4_sync_fs");
 	assert_int_equal(kernel->indexes[3], 4);
-	kernel_close(kernel);
-}
-
-/* @apart: other functions between the last two. */
-static void put_functions(int apart)
-{
-	char *text = malloc(64 + apart * 16), *at = stpcpy(text, "other\n__alloc_pages\n");
-
-	for (int i = 0; i < apart; i++)
-		at += sprintf(at, "function_%d\n", i);
-	stpcpy(at, "drain_all_pages\n");
-	fake_put("available_filter_functions", text);
-	free(text);
-}
-
-/* What lies apart from the others is read later. */
-TEST(test_rest_of_the_list)
-{
-	struct kernel *kernel;
-
-	put_functions(5000);
-	kernel = open_list(NULL, false);
-	assert_int_equal(kernel->nr_functions, 2);
-	assert_string_equal(kernel->functions[0], "__alloc_pages");
-	/* it is among the scheduler's, wherever these are */
-	assert_string_equal(kernel->functions[1], "io_schedule");
-	assert_int_equal(kernel->indexes[1], 0);
-	assert_int_equal(kernel_read_rest(kernel, &failure), 1);
-	assert_int_equal(kernel->nr_functions, 3);
-	assert_string_equal(kernel->functions[2], "drain_all_pages");
-	assert_int_equal(kernel->indexes[2], 5003);
-	assert_int_equal(kernel_read_rest(kernel, &failure), 0);
-	kernel_close(kernel);
-	kernel = open_list(NULL, false);
-	kernel_close(kernel);
-	kernel = open_list(NULL, true);
-	assert_int_equal(kernel->nr_functions, 2);
-	assert_int_equal(kernel_read_rest(kernel, &failure), 0);
-	kernel_close(kernel);
-	put_functions(3000);
-	kernel = open_list(NULL, false);
-	assert_int_equal(kernel->nr_functions, 2);
-	assert_int_equal(kernel_read_rest(kernel, &failure), 0);
 	kernel_close(kernel);
 }
 
@@ -137,7 +89,7 @@ TEST(test_no_tracing_directory)
 {
 	struct kernel *kernel;
 
-	assert_int_equal(kernel_open(&kernel, fake.root, NULL, true, &failure), -ENOENT);
+	assert_int_equal(kernel_open(&kernel, fake.root, NULL, &failure), -ENOENT);
 	assert_int_equal(failure.status, EXIT_STATUS_NO_TRACEFS);
 }
 
@@ -152,7 +104,7 @@ TEST(test_no_right)
 		assert_in_range(call, 1, 100);
 		failure = (struct failure){ 0 };
 		fake_fail(call, call, EPERM);
-		if (!kernel_open(&kernel, fake.dir, NULL, true, &failure))
+		if (!kernel_open(&kernel, fake.dir, NULL, &failure))
 			kernel_close(kernel);
 		fake.armed = false;
 		if (call > 1 && strcmp(fake_base(fake.last), "available_filter_functions"))

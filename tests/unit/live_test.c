@@ -926,47 +926,6 @@ RUN(test_reader_is_gone_after_a_refusal)
 	runs("-t134 -d1m");
 }
 
-static void put_functions_apart(const char *last)
-{
-	char text[16384], *at = stpcpy(text, "vfs_read\n__alloc_pages\ntry_to_free_pages\n");
-
-	for (int i = 0; i < 5000; i++)
-		at = stpcpy(at, "f\n");
-	stpcpy(at, last);
-	fake_put("available_filter_functions", text);
-	fake_remember();
-}
-
-/* A function that lies apart from the others in the kernel's list is found once tracing is on. */
-static void see_functions(void *context, uint64_t now)
-{
-	assert_string_equal(fake_get("set_ftrace_filter"),
-			    "__alloc_pages\ntry_to_free_pages\nio_schedule\nshrink_slab\n");
-	assert_int_equal(strncmp(fake_get("tracing_on"), "1", 1), 0);
-}
-
-RUN(test_functions_that_lie_apart)
-{
-	put_functions_apart("shrink_slab\nio_schedule\n");
-	hooks.tracing = see_functions;
-	runs("-t134 -d1ms --page-allocation");
-}
-
-/* io_schedule() does, and is traced as well as soon as its place is known. */
-static void see_io_schedule(void *context, uint64_t now)
-{
-	assert_string_equal(fake_get("set_ftrace_filter"),
-			    "__alloc_pages\ntry_to_free_pages\nio_schedule\n");
-}
-
-RUN(test_io_schedule_lies_apart)
-{
-	put_functions_apart("io_schedule\n");
-	hooks.tracing = see_io_schedule;
-	runs("-t134 -d1ms --page-allocation");
-	assert_as_found();
-}
-
 /* The clock is marked at the end too: a run without records shows how long it was. */
 RUN(test_mark_of_the_end)
 {

@@ -10,13 +10,12 @@
 /**
  * kernel_plan - open the kernel and plan what to trace with these options
  * @kernel: a kernel that is open already, or NULL
- * @whole: see kernel_open(); with functions of the user's the list is read as a whole
  *
  * Changes nothing. Returns 0, or -errno with @failure as kernel_open() and plan_make(); *@kernel
  * may be open also after a failure. Release with plan_free() and kernel_close().
  */
 int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options *options,
-		bool whole, struct failure *failure);
+		struct failure *failure);
 
 /**
  * kernel_plan_check - can this kernel trace what the options request?

@@ -3,7 +3,6 @@
 #define ALLOCFILT_TRACING_KERNEL_H
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <sys/utsname.h>
 
 #include "allocfilt/plan/plan.h"
@@ -21,11 +20,9 @@ struct kernel {
 	bool function_enabled; /* kernel.ftrace_enabled; true where there is no such sysctl */
 	/* Functions that the catalog or the request names, without modules; several may have one name. */
 	char **functions; /* NULL ends; NULL: none */
-	/* their lines in available_filter_functions, from 1: Documentation/trace/ftrace.rst; 0: not known */
+	/* their lines in available_filter_functions, from 1: Documentation/trace/ftrace.rst */
 	unsigned int *indexes;
 	int nr_functions;
-	FILE *list; /* the rest of available_filter_functions; NULL: it was read as a whole */
-	unsigned int lines; /* lines of the list that were read */
 };
 
 /** kernel_on_tracefs - is a directory on tracefs? Mounts it where that is automatic (debugfs). */
@@ -60,23 +57,13 @@ int kernel_is_source(const char *dir, struct failure *failure);
  * kernel_open - read what a tracing directory offers
  * @dir: NULL: where tracefs is mounted; nothing gets mounted
  * @request: what plan_make() will get; NULL: the catalog's functions alone
- * @whole: the list of functions as a whole, which the kernel takes long to print; else as far as
- *	functions of memory management are expected; not read where all are left out
  *
  * Returns 0, or -errno with @failure: status 3 without a mount (names the mount command), without
  * permission (root; lockdown where EPERM as root). Release with kernel_close().
  */
 int kernel_open(struct kernel **kernel, const char *dir, const struct plan_request *request,
-		bool whole, struct failure *failure);
+		struct failure *failure);
 void kernel_close(struct kernel *kernel);
-
-/**
- * kernel_read_rest - read the rest of the list of functions, where that was left
- *
- * Returns 1 if the catalog names one there: then a plan has to be made again. 0 if not, or -errno with
- * @failure as kernel_open().
- */
-int kernel_read_rest(struct kernel *kernel, struct failure *failure);
 
 /** kernel_offer - for plan_make(); valid as long as the kernel is open */
 void kernel_offer(struct kernel *kernel, struct plan_offer *offer);

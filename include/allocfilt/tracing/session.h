@@ -82,14 +82,6 @@ int session_try_probe(const struct kernel *kernel, const char *name, const char 
 		      const char *run_dir, struct failure *failure);
 
 /**
- * session_trace_rest - trace those functions, too, whose place in the kernel's list was not known before
- *
- * A failure is logged: the others are traced nevertheless.
- */
-void session_trace_rest(struct session *session, const struct plan *plan,
-			const struct kernel *kernel);
-
-/**
  * session_filter_probe - keep records of other shrinkers than superblocks' out of our buffer
  * @callback: address of PROBE_CALLBACK, for a probe on the event
  *
