@@ -18,7 +18,9 @@ use lib "$FindBin::Bin/../replay";
 use Json;
 
 use constant LONG => 1;	# ms
-my @troubles = qw(refault high swap short huge);
+# The first reads of a file are no trouble of memory, and in no sum.
+my @troubles = qw(refault first high swap short huge);
+my ($REFAULT, $FIRST) = (0, 1);
 my @peers = qw(PSI drsnoop funclatency offcputime bpftrace trace-cmd perf-record perf-trace pair);
 my %title = (pair => 'the scripts of 2016', 'perf-record' => '`perf record`', 'perf-trace' => '`perf trace`',
 	'trace-cmd' => '`trace-cmd`', PSI => 'PSI', allocfilt => '**allocfilt**', felt => 'the program itself');
@@ -56,7 +58,8 @@ sub wall_ms
 	return timegm(0, $minute, $hour, $day, $month - 1, $year) * 1e3 + $second * 1e3;
 }
 
-# Waits are {tid, ms, end, kind}, end in ms. Accesses of 1 ms and more, as `felt` felt them, have the name of a trouble.
+# Waits are {tid, ms, end, kind}, end in ms. Accesses of 1 ms and more, as `felt` felt them, have the name of a trouble,
+# or are first reads.
 sub felt
 {
 	my ($dir, $wall) = @_;
@@ -66,8 +69,8 @@ sub felt
 		my @words = split;
 
 		($name, $tid) = @words if @words == 4;
-		push @felt, { name => $name, tid => $tid, ms => $words[1] / 1e6, end => ($words[0] + $words[1]) / 1e6 - $wall }
-			if @words == 2;
+		push @felt, { name => $words[2] // $name, tid => $tid, ms => $words[1] / 1e6,
+			end => ($words[0] + $words[1]) / 1e6 - $wall } if @words < 4;
 	}
 	return \@felt;
 }
@@ -173,12 +176,14 @@ sub read_run
 	my %run = (dir => $dir, release => $json[0]{release} =~ s/^(\d+\.\d+).*/$1/r);
 
 	$run{felt} = felt($dir, wall_ms($stalls[0]{time}) - $stalls[0]{ts_ns} / 1e6);
-	$run{name}{ $_->{tid} } = $_->{name} for @{ $run{felt} };
+	$run{name}{ $_->{tid} } = $_->{name} for of_memory(@{ $run{felt} });
 	$run{told}{allocfilt} = [map { { tid => $_->{task}{tid}, ms => $_->{duration_ns} / 1e6,
 		end => ($_->{ts_ns} + $_->{duration_ns}) / 1e6 } } @stalls];
 	# The summary adds up the memory waits that are no stalls, as they are shorter.
 	$run{shorter}{ $run{name}{ $_->{tid} } // '' } += ($_->{memory_waits}{total_ns} - $_->{memory_waits}{long_ns}) / 1e6
 		for grep { $_->{memory_waits} } @{ $json[-1]{tasks} };
+	$run{shorter}{first} = sum0(map { $_->{memory_waits}{other_io}{long_ns} / 1e6 }
+		grep { $_->{path} =~ m{/refault$} && $_->{memory_waits}{other_io} } @{ $json[-1]{cgroups} });
 	$run{ours} = [grep { $run{name}{ $_->{tid} } } graph_text(replay("$dir/capture", qw(-f trace)))];
 	for my $peer (grep { $told{$_} && -e "$dir/$_.txt" } @peers) {
 		my @told = grep { $run{name}{ $_->{tid} } } $told{$peer}->(printed($dir, $peer));
@@ -195,6 +200,7 @@ sub read_run
 	return \%run;
 }
 
+sub of_memory { return grep { $_->{name} ne 'first' } @_ }
 sub alike { return abs($_[0]{ms} - $_[1]{ms}) <= 0.05 * $_[0]{ms} }
 
 sub set_clock
@@ -252,7 +258,7 @@ sub compare
 	my ($run, $peer) = @_;
 	my @ours = grep { $_->{ms} >= LONG } @{ $peer eq 'felt' ? $run->{told}{allocfilt} : $run->{ours} };
 	my @theirs = grep { $_->{ms} >= LONG && (!$_->{kind} || $kinds{ $_->{kind} }) }
-		@{ $peer eq 'felt' ? $run->{felt} : $run->{told}{$peer} };
+		$peer eq 'felt' ? of_memory(@{ $run->{felt} }) : @{ $run->{told}{$peer} };
 	my %result = (theirs => scalar @theirs, both => 0, agree => 0, their_ms => 0, our_ms => 0);
 
 	for my $their (grep { defined $_->{end} } @theirs) {
@@ -290,31 +296,40 @@ sub told_by_trouble
 	return map { $sum{$_} // 0 } @troubles;
 }
 
-sub told_row
-{
-	my ($title, $run, $told, $felt, @counts) = @_;
+# Who has only sums does not tell first reads from others.
+sub has_sums { return $_[0] =~ /^(PSI|offcputime)$/ }
 
-	return row($title, $run->{release}, (map { percent($told->[$_], $felt->[$_]) } 0 .. $#troubles),
-		percent(sum0(@$told), sum0(@$felt)), @counts);
+# shares PEER, TOLD, FELT: of each trouble, and of all
+sub shares
+{
+	my ($peer, $told, $felt) = @_;
+	my @felt = @$felt;
+	my $all = sum0(@$felt) - (has_sums($peer) ? 0 : $felt->[$FIRST]);
+	my $sum = sum0(@$told) - (has_sums($peer) ? 0 : $told->[$FIRST]);
+
+	$felt[$REFAULT] += $felt[$FIRST] if has_sums($peer);
+	return (map({ $_ != $FIRST || !has_sums($peer) ? percent($told->[$_], $felt[$_]) : 'with these' } 0 .. $#troubles),
+		percent($sum, $all));
 }
 
 sub told_rows
 {
 	my ($run, $of_pair) = @_;
 	my @felt = told_by_trouble($run, 'felt');
+	my @of_memory = of_memory(@{ $run->{felt} });
 	my @stalls = grep { $run->{name}{ $_->{tid} } } @{ $run->{told}{allocfilt} };
-	my $text = $of_pair ? '' : row('felt', $run->{release}, (map { sprintf '%.0f ms', $_ } @felt, sum0(@felt)),
-		scalar @{ $run->{felt} }, scalar @stalls);
+	my $text = $of_pair ? '' : row('felt', $run->{release}, (map { sprintf '%.0f ms', $_ } @felt, sum0(@felt) - $felt[$FIRST]),
+		scalar @of_memory, scalar @stalls);
 
 	for my $peer ($of_pair ? 'pair' : ('allocfilt', grep { !/^(funclatency|pair)$/ } @peers)) {
 		my @told = told_by_trouble($run, $peer);
-		my @counts = $peer =~ /^(PSI|offcputime)$/ ? ('', '')
-			: map { scalar grep { $_ } parts_told($_, $run->{told}{$peer}) } $run->{felt}, \@stalls;
+		my @counts = has_sums($peer) ? ('', '')
+			: map { scalar grep { $_ } parts_told($_, $run->{told}{$peer}) } \@of_memory, \@stalls;
 
-		$text .= told_row(title($peer), $run, \@told, \@felt, @counts);
+		$text .= row(title($peer), $run->{release}, shares($peer, \@told, \@felt), @counts);
 		next if $peer ne 'allocfilt' || $of_pair;
 		$told[$_] += $run->{shorter}{ $troubles[$_] } // 0 for 0 .. $#troubles;
-		$text .= told_row('and its shorter waits', $run, \@told, \@felt, '', '');
+		$text .= row('and its shorter waits and other I/O', $run->{release}, shares($peer, \@told, \@felt), '', '');
 	}
 	return $text;
 }
@@ -398,17 +413,6 @@ sub cost_rows
 	} grep { $cost->{$_} } 'without', 'allocfilt', @peers;
 }
 
-# Calls of the page allocator of 1024 us and more, of all tasks, by funclatency's histogram and by our windows
-sub call_rows
-{
-	my ($run) = @_;
-	my $theirs = sum0(map { /^\s*(\d+) -> \d+\s+: (\d+)/ && $1 >= 1024 ? $2 : () } lines("$run->{dir}/funclatency.txt"));
-	my @ours = grep { $_->{kind} =~ /^__alloc_(frozen_)?pages/ && $_->{ms} >= 1.024 }
-		graph_text(replay("$run->{dir}/capture", qw(-f trace)));
-
-	return row($run->{release}, $theirs, scalar @ours);
-}
-
 # As they were started on the first kernel that has them
 sub command_rows
 {
@@ -433,10 +437,9 @@ sub readme_rows
 
 	return join '', map {
 		my $peer = $_;
-		my @told = map { [told_by_trouble($_, $peer)] } @runs;
-		my $shares = sub { my ($trouble) = @_; join ', ', map { percent($told[$_][$trouble], $felt[$_][$trouble]) } 0 .. $#runs };
+		my @shares = map { [shares($peer, [told_by_trouble($runs[$_], $peer)], $felt[$_])] } 0 .. $#runs;
 
-		row(title($peer), map({ $shares->($_) } 0 .. $#troubles),
+		row(title($peer), map({ my $trouble = $_; join ', ', map { $_->[$trouble] } @shares } grep { $_ != $FIRST } 0 .. $#troubles),
 			join ', ', map { $cost->{$peer} ? sprintf '%+d %%', rounded(100 * $cost->{$peer}{$_} / $cost->{without}{$_}[0]) : () }
 				qw(fault switch));
 	} qw(allocfilt bpftrace offcputime trace-cmd drsnoop);
@@ -470,11 +473,10 @@ my @pairs = map { $_->{pair} // () } @kernels;
 
 fill('doc/peers.md',
 	' commands' => heading('', 'command') . command_rows(@runs, @pairs),
-	' told' => heading('', 'kernel', @troubles, 'all', 'accesses', 'stalls')
+	' told' => heading('', 'kernel', (map { s/^first$/first reads/r } @troubles), 'all', 'accesses', 'stalls')
 		. join('', map({ told_rows($_) } @runs), map { told_rows($_, 1) } @pairs),
 	' durations' => heading('', 'kernel', 'measures', 'its waits', 'also in allocfilt', 'within 5 %', 'sum, theirs to ours')
 		. join('', map({ duration_rows($_, 'felt', @peers) } @runs), map { duration_rows($_, 'pair') } @pairs),
-	' calls' => heading('kernel', 'funclatency', 'allocfilt') . join('', map { call_rows($_) } @runs),
 	' runs' => heading('', 'kernel', 'start-up, s', 'memory, MiB', 'lines', 'records lost', 'left after SIGKILL')
 		. join('', map({ run_rows($_, 'allocfilt', @peers) } @runs), map { run_rows($_, 'pair') } @pairs),
 	' cost' => heading('', 'kernel', 'page fault', 'switch', 'reclaim') . join('', map { cost_rows($_) } @kernels));

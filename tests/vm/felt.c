@@ -24,7 +24,8 @@
  * All down to "socket" come before all other tasks, so that they wait for memory and not for a CPU; with
  * FREES=1 in the environment not before those that free memory later. All down to
  * "faults" print the task, how many of its accesses that had a fault, or of its calls, took 1 ms or
- * more, and the ns of these; then of each its start, in ns by the wall clock, and its ns.
+ * more, and the ns of these; then of each its start, in ns by the wall clock, and its ns. The first
+ * read of a page of FILE is no matter of memory: it is in no sum, and has "first" after its ns.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -55,10 +56,11 @@ static size_t page;
 static const volatile char *mapped; /* a file */
 static size_t mapped_bytes;
 static bool *was_read; /* pages of it, by us */
-static unsigned long felt_count;
+static unsigned long felt_count, nr_felt;
 static int64_t felt_ns;
 static struct {
 	int64_t start, ns;
+	bool first;
 } felt[FELT_MAX];
 
 static void die(const char *what)
@@ -83,22 +85,22 @@ static long faults(void)
 	return usage.ru_minflt + usage.ru_majflt;
 }
 
-static void took(int64_t start, int64_t end)
+static void took(int64_t start, int64_t end, bool first)
 {
 	if (end - start < FELT_NS)
 		return;
-	if (felt_count < FELT_MAX) {
-		felt[felt_count].start = start;
-		felt[felt_count].ns = end - start;
+	if (nr_felt < FELT_MAX) {
+		felt[nr_felt].start = start;
+		felt[nr_felt].first = first;
+		felt[nr_felt++].ns = end - start;
 	}
+	if (first)
+		return;
 	felt_count++;
 	felt_ns += end - start;
 }
 
-/*
- * Without a fault it is the machine that emulates this one that took the time. The first read of a page of a
- * file is no matter of memory.
- */
+/* Without a fault it is the machine that emulates this one that took the time. */
 static void touch(volatile char *at, bool write)
 {
 	long before = faults();
@@ -110,8 +112,8 @@ static void touch(volatile char *at, bool write)
 	else
 		(void)*at;
 	end = now();
-	if (faults() != before && (!is_file || was_read[(at - mapped) / page]))
-		took(start, end);
+	if (faults() != before)
+		took(start, end, is_file && !was_read[(at - mapped) / page]);
 	if (is_file)
 		was_read[(at - mapped) / page] = true;
 }
@@ -272,7 +274,7 @@ static void open_packet_socket(unsigned long blocks)
 
 	if (fd < 0 || setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &ring, sizeof(ring)))
 		die("ring of a packet socket");
-	took(start, now());
+	took(start, now(), false);
 }
 
 /* Up to SKB_MAX_ALLOC, the data of a message is one block of kmalloc(), here of order 2. */
@@ -289,7 +291,7 @@ static void send_many(unsigned long count)
 
 		if (send(fd[0], message, sizeof(message), MSG_DONTWAIT) != sizeof(message))
 			die("send");
-		took(start, now());
+		took(start, now(), false);
 	}
 }
 
@@ -384,8 +386,9 @@ static void print_felt(void)
 	clock_gettime(CLOCK_REALTIME, &time);
 	wall = time.tv_sec * 1000000000LL + time.tv_nsec - now();
 	printf("%d %lu %lld\n", getpid(), felt_count, (long long)felt_ns);
-	for (unsigned long i = 0; i < felt_count && i < FELT_MAX; i++)
-		printf("%lld %lld\n", (long long)(felt[i].start + wall), (long long)felt[i].ns);
+	for (unsigned long i = 0; i < nr_felt; i++)
+		printf("%lld %lld%s\n", (long long)(felt[i].start + wall), (long long)felt[i].ns,
+		       felt[i].first ? " first" : "");
 }
 
 /* These modes feel nothing. They end by themselves or stay. */
