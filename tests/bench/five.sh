@@ -43,14 +43,15 @@ five()
 	trouble refault memory.max 4M reread /mnt/a/small "$1"
 	trouble high memory.high 8M grow 9
 	swapon "/dev/$swap_disk"
-	trouble swap memory.max 4M swap 5 "$1"
+	# That takes 5 s to write it.
+	trouble swap memory.max 4M swap 5 $(($1 + 5000))
 	swapoff "/dev/$swap_disk"
 	echo 128 >"/sys/block/$(disk_of /mnt/a)/queue/read_ahead_kb"
 	trouble short memory.max max short /mnt/a/large 28 "$1"
 	for file in enabled defrag; do
 		echo always >/sys/kernel/mm/transparent_hugepage/$file
 	done
-	felt fragment 32 >/tmp/fragmented &
+	felt fragment 32 0 >/tmp/fragmented &
 	fragments=$!
 	wait_for 100 [ -s /tmp/fragmented ] || die "no fragments" >&2
 	trouble huge memory.max max huge 128

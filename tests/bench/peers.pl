@@ -183,7 +183,7 @@ sub read_run
 	$run{shorter}{ $run{name}{ $_->{tid} } // '' } += ($_->{memory_waits}{total_ns} - $_->{memory_waits}{long_ns}) / 1e6
 		for grep { $_->{memory_waits} } @{ $json[-1]{tasks} };
 	$run{shorter}{first} = sum0(map { $_->{memory_waits}{other_io}{long_ns} / 1e6 }
-		grep { $_->{path} =~ m{/refault$} && $_->{memory_waits}{other_io} } @{ $json[-1]{cgroups} });
+		grep { $_->{cgroup} eq '/refault' && $_->{memory_waits}{other_io} } @{ $json[-1]{cgroups} });
 	$run{ours} = [grep { $run{name}{ $_->{tid} } } graph_text(replay("$dir/capture", qw(-f trace)))];
 	for my $peer (grep { $told{$_} && -e "$dir/$_.txt" } @peers) {
 		my @told = grep { $run{name}{ $_->{tid} } } $told{$peer}->(printed($dir, $peer));
