@@ -718,34 +718,12 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 
 /* ---- memory waits ---- */
 
-/* Where direct compaction is inlined (7.3), its waits have the caller of direct reclaim's. */
-static bool compacts(const struct stalls *stalls, const struct log_task *task)
-{
-	struct log_cursor cursor;
-
-	for (bool any = log_cursor_end(&cursor, task); any; any = log_cursor_back(&cursor)) {
-		const struct log_entry *entry = cursor.entry;
-		int id;
-
-		if (entry->ts < task->wait_start)
-			break;
-		if (entry->kind > LOG_END || entry->kind == LOG_WINDOW)
-			continue;
-		id = stalls->walk.plan->events[entry->event].id;
-		if (id == EVENT_DIRECT_RECLAIM_BEGIN || id == EVENT_DIRECT_RECLAIM_END)
-			return false;
-		if (id == EVENT_TRY_TO_COMPACT || id == EVENT_COMPACTION_BEGIN)
-			return true;
-	}
-	return false;
-}
-
 /* A task that waits for a page has begun to read it before, from a file or from swap. */
-static int reason_of(struct stalls *stalls, struct log_task *task, uint64_t caller)
+static int reason_of(const struct stalls *stalls, struct log_task *task, uint64_t caller)
 {
 	int role = resolver_wait_role(stalls->walk.resolver, caller);
 
-	if (role == ROLE_DIRECT_RECLAIM && compacts(stalls, task))
+	if (role == ROLE_DIRECT_RECLAIM && task->compacts)
 		return ROLE_DIRECT_COMPACTION;
 	if (role == ROLE_SWAP_IN || role == ROLE_REFAULT_READ)
 		task->reads_swap = role == ROLE_SWAP_IN;
@@ -774,6 +752,7 @@ static int begin_wait(struct stalls *stalls, struct log_task *task, const struct
 	task->wait_cpu = record->cpu;
 	task->wait_start = record->ts;
 	task->wait_caller = record->fields.callback;
+	task->compacts = false;
 	return ret ? ret : begin_pair(stalls, task, record);
 }
 
@@ -885,6 +864,17 @@ static int end_silent_stalls(struct stalls *stalls, uint64_t ts)
 
 /* ---- events ---- */
 
+/* The log may be without them when the wait ends, of which they tell the reason. */
+static void note_event(struct log_task *task, enum event_id id, uint64_t ts)
+{
+	if (id == EVENT_REFAULT)
+		task->refaulted_at = ts;
+	else if (id == EVENT_TRY_TO_COMPACT || id == EVENT_COMPACTION_BEGIN)
+		task->compacts = true;
+	else if (id == EVENT_DIRECT_RECLAIM_BEGIN)
+		task->compacts = false;
+}
+
 int stalls_event(struct stalls *stalls, struct record *record, uint64_t *ret_pair)
 {
 	const struct plan_event *event = &stalls->walk.plan->events[record->event];
@@ -895,10 +885,11 @@ int stalls_event(struct stalls *stalls, struct record *record, uint64_t *ret_pai
 	if (event->rule != RULE_PAIR && event->rule != RULE_OWNER && event->rule != RULE_ANY_WINDOW)
 		return 0;
 	ret = settle(stalls, record) ?: task_of(stalls, record, &task);
-	if (!ret && event->id == EVENT_REFAULT)
-		task->refaulted_at = record->ts;
-	if (ret || event->id == EVENT_REFAULT)
+	if (ret)
 		return ret;
+	note_event(task, event->id, record->ts);
+	if (event->id == EVENT_REFAULT)
+		return 0;
 	if (event->rule != RULE_PAIR)
 		return keep_event(stalls, task, record);
 	decode_fields(stalls->walk.decode, record);

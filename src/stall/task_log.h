@@ -110,6 +110,7 @@ struct log_task {
 	unsigned int nr_work;  /* pairs of events that it is in, of all kinds, for stalls_work() */
 	uint64_t work_since;   /* ns: of the outermost of these */
 	uint64_t refaulted_at; /* ns: it came upon a page that reclaim took; 0: slept since */
+	bool compacts;	       /* in the wait; 7.3 inlines what would tell it from reclaim */
 	bool reads_swap;       /* the last page that it began to read is of swap */
 	bool only_waits;       /* all slow entries are memory waits, if there are some */
 	uint64_t waited_until; /* ns: end of the last memory wait; 0: there was none */

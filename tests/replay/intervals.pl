@@ -27,7 +27,7 @@ my @stalls = grep { $_->{type} eq 'stall' && !$_->{task}{background} } json_line
 my %inner = map { ("$_->{task} $_->{function} " . int($_->{ns} / 1000) => 1) }
 	grep { $_->{depth} } trace_text($trace_file);
 my $late = grep {
-	$_->{function} eq ($_->{role} // '') ||
+	$_->{function} eq ($_->{role} // '') || ($_->{role} // '') eq 'refault' ||
 		$inner{"$_->{task}{tid} $_->{function} " . int($_->{duration_ns} / 1000)}
 } @stalls;
 my ($first) = map { /^\s*(\d+)\.(\d{6}) \|/ ? $1 * 1000 + $2 / 1000 : () } lines_of($trace_file);

@@ -187,8 +187,8 @@ splice @lines, 0, $head;
 my $beside = grep { !/ : total time = |^  \(up to .* more\)$|^next: |^ {6}[A-Z]/ } @lines;
 wrong("$beside lines beside the shrinkers'") if $beside > MOST_LINES;
 wrong("longer than a line of a terminal: $_")
-	for grep { length > 80 && !/ : total time = |^longest: |^background |^waits for memory|^reclaim ran |^  \d+ of |^  .*\d +\d+   \D|reclaimed from$|^  .*(?:us|ms|s)   .* %   / &&
-		(length > 130 || !/^next: |^ {6}[A-Z]/) } @lines[(@stalls ? 4 : 3) .. $#lines];
+	for grep { length > 80 && !/ : total time = |^longest: |^background |^waits for memory|^reclaim ran |^  \d+ of |^  .*\d +\d+   \D|reclaimed from$|^who .* main cause$|^  .*(?:us|ms|s)   .* %(?:   |$)/ &&
+		(length > 175 || !/^next: |^ {6}[A-Z]/) } @lines[(@stalls ? 4 : 3) .. $#lines];
 
 shift @lines;
 my $first = shift @lines;
@@ -363,8 +363,9 @@ sub had_cpu {
 	my $share = sub { sprintf '%s %.0f %%', $_[0], 100 * $_[1] / $waited };
 	my $unknown = delete $had{'not recorded'} // 0;
 	my @had = sort { $had{$b} <=> $had{$a} || $a cmp $b } keys %had;
-	my %in_json = map { runner($_) => $_->{total_ns} } @{$end->{stalls}{had_cpu}};
+	my %in_json;
 
+	$in_json{runner($_)} += $_->{total_ns} for @{$end->{stalls}{had_cpu}};
 	wrong("$row: not the time of those who had the CPUs") if sum0(values %had) + $unknown != $waited;
 	wrong("JSON: $_ had $in_json{$_} ns, by the stalls ", $had{$_} // 'none')
 		for grep { $in_json{$_} != ($had{$_} // -1) } keys %in_json;
@@ -471,8 +472,11 @@ if (%of_task || %of_cgroup) {
 		splice @names, ROWS if @names > ROWS;
 		next if !@names || $title eq 'task' && $each;
 		my $from = $title eq 'who' && grep { $pages_of{$_} } @names;
-		$title .= ' (' . ROWS . " of $all)" if $all > ROWS;
 		my $header = shift @rows // '';
+
+		# JSON has ten tasks at most.
+		$all = $1 if $title eq 'task' && $all == 10 && $header =~ /^task \(4 of (\d\d)\)/;
+		$title .= ' (' . ROWS . " of $all)" if $all > ROWS;
 		my $kind = $title =~ s/ .*//r;
 		my $has_short = grep { short_ns($waits_of{$_}) && 100 * short_ns($waits_of{$_}) >= $cost{$kind}{$_} } @names;
 		my $short = $has_short ? ' +shorter' : '';
@@ -517,7 +521,8 @@ if (@stalls) {
 	my $task = $worst->{task};
 	my $when = defined $worst->{time} ? $worst->{time} =~ s/.*T(.*\.\d{3})\d{6}Z$/$1Z/r :
 		   sprintf '%d.%06d', $worst->{ts_ns} / 1e9, $worst->{ts_ns} / 1e3 % 1e6;
-	my $where = defined $task->{cgroup} ? ' in ' . $task->{cgroup} =~ s/.*\/(?=.)//r : '';
+	my $where = defined $task->{cgroup} ? ' in ' . $task->{cgroup} =~ s/.*\/(?=.)//r :
+		    $task->{ended} ? ' (cgroup unknown: it had ended)' : '';
 	my $order = defined $worst->{order} ? ", order $worst->{order}" : '';
 	my $irq = $task->{interrupt} ? ' (interrupt)' : '';
 
@@ -550,7 +555,7 @@ my $next = join "\n", map {
 
 	"next: ($share$mostly) $_->{finding} $_->{change}"
 } @{$end->{remedies}};
-my $shown = join("\n", block()) =~ s/\n {6}/ /gr;
+my $shown = join("\n", block()) =~ s/\n {6}/ /gr =~ s/(?:\(|, )\Kmost memory: \d+ MiB in [^,)]+//gr =~ s/, (?=\))//gr;
 wrong("what to do: $shown\nnot $next") unless $shown eq $next;
 wrong("there is more: $_") for @lines;
 if (!@background) {

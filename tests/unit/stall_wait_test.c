@@ -125,7 +125,6 @@ UNIT_TEST(test_reads)
 		"w7:100-110=swap, w8:120-130=refault, w7:140-150=memcg, w7:160-170=swap" });
 }
 
-/* The caller is the same where the compiler has inlined one of them. */
 /* The kernel counts a read of a page that reclaim took only where the page was in use. */
 UNIT_TEST(test_refaults)
 {
@@ -164,6 +163,7 @@ UNIT_TEST(test_refaults)
 	assert_string_equal(notes.text, "");
 }
 
+/* The caller is the same where the compiler has inlined one of them. */
 UNIT_TEST(test_compaction)
 {
 	CHECK(start_at_50, PHASES,
@@ -176,7 +176,11 @@ UNIT_TEST(test_compaction)
 	      { "a slow one",
 		"wait+ 100 by=direct, try 105 order=9, zone 110-240@2, compact 102-245@1, wait- 250, "
 		"alloc 60-300",
-		"w7:100-250=compact | 7:60-300 compaction=150 outside=90" });
+		"w7:100-250=compact | 7:60-300 compaction=150 outside=90" },
+	      { "a slow one that ends in the wait, and the next wait",
+		"wait+ 100 by=direct, try 105 order=9, compact 102-245, wait- 250, "
+		"wait 260-280 by=direct, flush 300",
+		"7:102-245 compaction=143, w7:100-250=compact, w7:260-280=direct" });
 }
 
 UNIT_TEST(test_parts)
