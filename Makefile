@@ -184,7 +184,7 @@ demo:
 	$(Q)tests/demo
 
 sample: all
-	$(Q)$(BUILD)/allocfilt -q -s fixtures/off-cpu -t 134 -f html -o doc/sample.html
+	$(Q)$(BUILD)/allocfilt -q -s fixtures/short -t 134 -f html -o doc/sample.html
 
 # Nothing is enabled or started, and systemd is told nothing. A configuration that is there already is
 # somebody's own.

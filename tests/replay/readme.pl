@@ -104,7 +104,9 @@ near('direct reclaim', $ns{try_to_free_pages} / 1000, 1) if $ns{try_to_free_page
 near('throttled', $ns{throttle_direct_reclaim} / 1000, 2) if $ns{throttle_direct_reclaim};
 near('inactive list', $ns{try_to_shrink_lruvec} / 1000, 2)
 	if $ns{try_to_shrink_lruvec} && $ns{try_to_shrink_lruvec} >= $window->{ns} / 100;
-near($_, $state{$_}, 20) for sort keys %state;
+# Rows that are folded have some of it.
+my $folded = sum0(map { $us{$_} } grep { /smaller parts/ } keys %us);
+near($_, $state{$_}, 20 + $folded) for sort keys %state;
 for my $name (sort keys %shrinker) {
 	my ($freed, $scanned) = (0, 0);
 
