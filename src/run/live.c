@@ -38,7 +38,7 @@ struct live {
 	struct metrics_file *metrics; /* NULL: none */
 	uint64_t next_metrics;	      /* ns, as are all times here: CLOCK_MONOTONIC */
 	bool has_traced;
-	bool broken;	 /* the output failed: print no summary */
+	bool broken;  /* the output failed: print no summary */
 	bool changes; /* tracing begins again, with functions, or without: see wants_functions() */
 	uint64_t looked_at, short_at; /* memory was looked at, and was short */
 	uint64_t no_functions_until;

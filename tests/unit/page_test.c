@@ -675,7 +675,7 @@ UNIT_TEST(fixtures_as_kbuffer_reads_them)
 	globfree(&files);
 	assert_int_equal(sizes, 4096 | 16384 | 65536);
 	assert_in_range(pages, 300, 900);
-	assert_in_range(records, 20000, 60000);
+	assert_in_range(records, 20000, 80000);
 	assert_in_range(accepted, pages, 16 * pages - 1);
 }
 
