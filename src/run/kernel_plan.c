@@ -24,14 +24,13 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 		.sites_by_task = options->pids,
 	};
 	struct plan_offer offer;
-	int ret = 0;
+	int ret;
 
 	if (!options->page_allocation)
 		request.leave_out |= ROLE_BIT(ROLE_PAGE_ALLOCATION);
 	if (options->function_graph == FUNCTIONS_NO)
 		request.leave_out = PLAN_ALL_ROLES;
-	if (!*kernel)
-		ret = kernel_open(kernel, options->source, &request, failure);
+	ret = kernel_open(kernel, options->source, &request, failure);
 	if (ret)
 		return ret;
 	kernel_offer(*kernel, &offer);

@@ -2,14 +2,12 @@
 #ifndef ALLOCFILT_RUN_KERNEL_PLAN_H
 #define ALLOCFILT_RUN_KERNEL_PLAN_H
 
-#include <stdbool.h>
-
 #include "allocfilt/config/options.h"
 #include "allocfilt/tracing/kernel.h"
 
 /**
  * kernel_plan - open the kernel and plan what to trace with these options
- * @kernel: a kernel that is open already, or NULL
+ * @kernel: NULL before
  *
  * Changes nothing. Returns 0, or -errno with @failure as kernel_open() and plan_make(); *@kernel
  * may be open also after a failure. Release with plan_free() and kernel_close().
