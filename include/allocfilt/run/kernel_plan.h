@@ -7,7 +7,7 @@
 
 /**
  * kernel_plan - open the kernel and plan what to trace with these options
- * @kernel: NULL before
+ * @kernel: points to NULL
  *
  * Changes nothing. Returns 0, or -errno with @failure as kernel_open() and plan_make(); *@kernel
  * may be open also after a failure. Release with plan_free() and kernel_close().
