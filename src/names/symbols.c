@@ -34,6 +34,7 @@ struct entry {
 };
 
 #define NOT_CODE UINT32_MAX
+#define PADDING	 (NOT_CODE - 1) /* in front of a function; among code, as it is in its section */
 
 /*
  * The lines of a module are contiguous, in any order: a block. An address belongs to the nearest
@@ -223,9 +224,10 @@ static bool add_line(struct symbols *symbols, const struct kallsyms_line *line)
 	    !area_has_room(&symbols->text, SYMBOL_NAME_MAX + SYMBOL_MODULE_MAX))
 		return false;
 	entry = &entries_of(symbols)[count_of(symbols)];
-	*entry = (struct entry){ .address = line->address, .name = NOT_CODE };
+	*entry = (struct entry){ .address = line->address,
+				 .name = strchr("tTwW", line->type) ? PADDING : NOT_CODE };
 	symbols->entries.used += sizeof(*entry);
-	if (!strchr("tTwW", line->type) || !strncmp(line->name, "__pfx_", 6))
+	if (entry->name == NOT_CODE || !strncmp(line->name, "__pfx_", 6))
 		return true;
 	entry->name = put_symbol_name(&symbols->text, line->name, SYMBOL_NAME_MAX);
 	put_symbol_name(&symbols->text, line->module, SYMBOL_MODULE_MAX);
@@ -290,7 +292,7 @@ static void end_block(struct symbols *symbols, size_t from, bool is_module)
 
 		for (next = i + 1; next < count && entries[next].address == first.address; next++)
 			first.name = MIN(first.name, entries[next].name);
-		if (first.name == NOT_CODE)
+		if (first.name >= PADDING)
 			continue;
 		set_end(&first, next < count ? &entries[next] : NULL, is_module);
 		entries[kept++] = first;

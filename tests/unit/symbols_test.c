@@ -125,6 +125,24 @@ TEST(more_than_the_table_holds)
 	assert_null(symbols_find(symbols, 0xffffffff00000000 + (SYMBOLS_MAX + 2) * 16));
 }
 
+/* From 6.2 on there may be padding in front of each function, which has a symbol of its own. */
+TEST(padding)
+{
+	open_text("ffffffff81000000 T first\n"
+		  "ffffffff81000030 T __pfx_second\n"
+		  "ffffffff81000040 T second\n"
+		  "ffffffffc0001f00 t first\t[one]\n"
+		  "ffffffffc0002100 t __pfx_second\t[one]\n"
+		  "ffffffffc0002110 t second\t[one]\n"
+		  "ffffffffc0004000 d data\t[one]\n");
+	assert_symbol(0xffffffff8100002f, 'S', "first+0x2f/0x30");
+	assert_null(symbols_find(symbols, 0xffffffff81000030));
+	assert_symbol(0xffffffffc00020ff, 'S', "first+0x1ff/0x200 [one]");
+	assert_null(symbols_find(symbols, 0xffffffffc0002100));
+	assert_symbol(0xffffffffc0002fff, 'S', "second+0xeef/0xef0 [one]");
+	assert_null(symbols_find(symbols, 0xffffffffc0003000));
+}
+
 /* The section's start may be a function's address, and its end that of nothing. */
 TEST(scheduler_section)
 {
