@@ -43,8 +43,7 @@ struct stalls {
 	uint64_t began;	     /* ns: time of the first record; 0: not known */
 	uint64_t sched_from; /* ns: switches are recorded since then; 0: since the first one */
 	uint32_t losses;
-	uint64_t patience; /* ns: a window around what ended before that does not come */
-	bool gaps;	   /* in depth: somebody else uses function_graph as well */
+	bool gaps; /* in depth: somebody else uses function_graph as well */
 	uint64_t limited;
 };
 
@@ -66,9 +65,6 @@ struct stalls *stalls_new(const struct plan *plan, const struct data_source *sou
 	stalls->walk.decode = decode;
 	stalls->walk.resolver = resolver;
 	stalls->walk.edge = source->local_clock ? 0 : CLOCK_EDGE;
-	/* Where memory waits are known, so is whether a silent task still waits in such a window. */
-	stalls->patience =
-		plan_event_of(plan, EVENT_WAIT_BEGIN) >= 0 ? WAIT_PATIENCE : STALL_PATIENCE;
 	stalls->gaps_of = calloc(source->cpus.count + 1, sizeof(*stalls->gaps_of));
 	if (!stalls->gaps_of || task_log_init(&stalls->log, memory) ||
 	    (plan_off_cpu(plan) && runs_init(&stalls->walk.runs, memory / 4, source->cpus.count))) {
@@ -246,18 +242,27 @@ static int end_log(struct stalls *stalls, struct log_task *task)
 }
 
 /*
+ * ns: a window around what ended before that does not come any more. Where memory waits are known, so is
+ * whether a silent task still waits in such a window.
+ */
+static uint64_t patience_of(const struct stalls *stalls)
+{
+	return plan_has_waits(stalls->walk.plan) ? WAIT_PATIENCE : STALL_PATIENCE;
+}
+
+/*
  * Ends the stalls that were over at @until and are as old as that: a window around them does not come
  * any more. Newer entries stay: they may be of a window that is still open.
  */
 static int end_past(struct stalls *stalls, struct log_task *task, uint64_t now, uint64_t until)
 {
-	uint64_t ended_at = task->ended_at;
+	uint64_t ended_at = task->ended_at, patience = patience_of(stalls);
 	int ret;
 
 	if (task->nr_waits && task->wait_start < until)
 		until = task->wait_start;
-	if (until + stalls->patience >= now)
-		until = now > stalls->patience ? now - stalls->patience - 1 : 0;
+	if (until + patience >= now)
+		until = now > patience ? now - patience - 1 : 0;
 	if (!task->nr_slow || task->slow_first > until)
 		return 0;
 	/* A function that is around the last stall, too, would have slept for seconds, and for no memory. */
@@ -440,8 +445,10 @@ static noinline int keep_window(struct stalls *stalls, struct log_task *task,
 		return ret;
 	*log_window(entry) = (struct log_window){ .at = *window, .start = window->calltime };
 	if (slow && resolver_role(stalls->walk.resolver, window->function) == ROLE_IO) {
-		if (window->depth <= 0)
-			log_window(entry)->start = task->refaulted_at;
+		/* The last stall may have been told meanwhile, or the task's log be a new one. */
+		if (window->depth <= 0 && task->refaulted_at)
+			log_window(entry)->start =
+				MIN(MAX(task->refaulted_at, task->ended_at), window->calltime);
 		/* Up to the end of its wait the task may sleep again for the same page. */
 		task->refaulted_at = task->nr_waits ? window->rettime : 0;
 	}
@@ -522,7 +529,8 @@ static noinline bool tell_io(struct stalls *stalls, const struct record *record)
 			       &(struct memory_wait){
 				       .key = task_key_of(record),
 				       .tid = record->tid,
-				       .start = is ? since : window->calltime,
+				       .start = is ? MAX(since, task->waited_until) :
+						     window->calltime,
 				       .end = window->rettime,
 				       .role = is ? ROLE_REFAULT_NOT_IN_PSI : ROLE_IO,
 			       });
@@ -718,7 +726,10 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 
 /* ---- memory waits ---- */
 
-/* A task that waits for a page has begun to read it before, from a file or from swap. */
+/*
+ * A task that waits for a page has begun to read it before, from a file or from swap. It slept for that page, so
+ * that its next sleep is for another one.
+ */
 static int reason_of(const struct stalls *stalls, struct log_task *task, uint64_t caller)
 {
 	int role = resolver_wait_role(stalls->walk.resolver, caller);
@@ -727,6 +738,8 @@ static int reason_of(const struct stalls *stalls, struct log_task *task, uint64_
 		return ROLE_DIRECT_COMPACTION;
 	if (role == ROLE_SWAP_IN || role == ROLE_REFAULT_READ)
 		task->reads_swap = role == ROLE_SWAP_IN;
+	if (role == ROLE_REFAULT)
+		task->refaulted_at = 0;
 	if (role == ROLE_REFAULT || role == ROLE_REFAULT_READ)
 		return task->reads_swap ? ROLE_SWAP_IN : ROLE_REFAULT;
 	return role;
@@ -854,9 +867,10 @@ static void tell_open_wait(struct stalls *stalls, struct log_task *task, uint64_
 static int end_silent_stalls(struct stalls *stalls, uint64_t ts)
 {
 	struct log_task *task = task_log_oldest(&stalls->log);
+	uint64_t patience = patience_of(stalls);
 	int ret = 0;
 
-	for (; !ret && task && ts > task->last + stalls->patience; task = task_log_after(task))
+	for (; !ret && task && ts > task->last + patience; task = task_log_after(task))
 		if (task->nr_waits ? stalls->gaps : !task->nr_open)
 			ret = end_past(stalls, task, ts, ts);
 	return ret;
@@ -868,7 +882,7 @@ static int end_silent_stalls(struct stalls *stalls, uint64_t ts)
 static void note_event(struct log_task *task, enum event_id id, uint64_t ts)
 {
 	if (id == EVENT_REFAULT)
-		task->refaulted_at = ts;
+		task->refaulted_at = task->last = ts;
 	else if (id == EVENT_TRY_TO_COMPACT || id == EVENT_COMPACTION_BEGIN)
 		task->compacts = true;
 	else if (id == EVENT_DIRECT_RECLAIM_BEGIN)

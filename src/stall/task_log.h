@@ -117,7 +117,7 @@ struct log_task {
 	uint64_t began_at;     /* ns: start of the last stall; 0: no window around it can come */
 	uint64_t ended_at;     /* ns: end of the last stall; 0: there was none */
 	uint64_t dropped_at;   /* ns: of the newest entry that was dropped for room */
-	uint64_t last;	       /* ns: of the newest entry */
+	uint64_t last;	       /* ns: of the newest entry or refault */
 	uint64_t slow_first;   /* ns: end of the first entry that is slow */
 	uint64_t slow_last;    /* ns: end of the last one */
 	uint32_t losses;       /* losses of records so far when the first slow entry came */
