@@ -125,6 +125,7 @@ sub memory_waits
 		# Where direct compaction is inlined, the caller is that of direct reclaim.
 		$wait->{reason} = 'direct_compaction'
 			if $wait->{reason} eq 'direct_reclaim' && $wait->{compacts} && !$wait->{reclaims};
+		$wait->{page} = $wait->{reason} eq 'page';
 		# A task waits for the page that it began to read.
 		$reads{$task} = $wait->{reason} if $wait->{reason} =~ /^(?:file|swap_in)$/;
 		$wait->{reason} = ($reads{$task} // '') eq 'swap_in' ? 'swap_in' : 'refault'
@@ -199,7 +200,8 @@ sub io_sleeps
 		}
 		for my $wait (@{$ends{$index} // []}) {
 			delete $in{$wait->{task}};
-			delete $taken{$wait->{task}} if ($taken{$wait->{task}} // 0) > $wait->{start};
+			# It slept for the page in a wait for one.
+			delete $taken{$wait->{task}} if $wait->{page} || ($taken{$wait->{task}} // 0) > $wait->{start};
 		}
 	}
 	return %sleeps;
