@@ -328,7 +328,8 @@ static int add_known_format(struct decode *decode, int event, int id, struct tep
 	struct format *format;
 	int ret;
 
-	if (by_type(decode, (uint16_t)described->id))
+	format = by_type(decode, (uint16_t)described->id);
+	if (format && format != &ignored)
 		return -EEXIST;
 	format = calloc(1, sizeof(*format));
 	if (!format)
@@ -346,6 +347,18 @@ static int add_known_format(struct decode *decode, int event, int id, struct tep
 	format->minimum = end_of_fields(format, described->format.fields, format->minimum);
 	decode->has_formats = true;
 	return 0;
+}
+
+void decode_forget_format(struct decode *decode, int event)
+{
+	for (size_t type = 0; type < decode->nr_types; type++) {
+		struct format *format = decode->by_type[type];
+
+		if (!format || format == &ignored || format->event != event)
+			continue;
+		free(format);
+		decode->by_type[type] = NULL;
+	}
 }
 
 int decode_add_format(struct decode *decode, int event, int id, const char *text, size_t length)

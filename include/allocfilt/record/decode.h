@@ -42,6 +42,9 @@ void decode_free(struct decode *decode);
  */
 int decode_add_format(struct decode *decode, int event, int id, const char *text, size_t length);
 
+/** decode_forget_format - of @event: a dynamic event that is made again may have the number of another one */
+void decode_forget_format(struct decode *decode, int event);
+
 /** decode_read_format - the same with events/@system/@name/format of the source; or its -errno */
 int decode_read_format(struct decode *decode, int event, int id, const char *system,
 		       const char *name);
