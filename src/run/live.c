@@ -186,12 +186,13 @@ static int each_second(struct live *live, uint64_t now)
 
 /* ---- function-graph = auto ---- */
 
+/* The kernel follows the children of some tasks alone, and a restart would lose them. */
 static bool is_auto(const struct live *live)
 {
 	const struct options *options = live->tracing.run->options;
 
 	return options->function_graph == FUNCTIONS_AUTO && options->journal &&
-	       live->tracing.plan->nr_functions;
+	       live->tracing.plan->nr_functions && !options->pids && !live->tracing.run->command;
 }
 
 /*
@@ -209,15 +210,18 @@ static bool wants_functions(struct live *live, uint64_t now)
 	return live->short_at && now - live->short_at < CALM && now >= live->no_functions_until;
 }
 
-static void change_tracer(struct live *live)
+static void announce_change(struct live *live)
 {
-	bool on = !live->tracing.plan->function_graph;
+	bool on = live->tracing.plan->function_graph;
 
-	plan_trace_functions(live->tracing.plan, on);
-	log_notice(
-		on ? "tasks wait for memory: functions are traced, until none does for %d minutes" :
-		     "functions are not traced: no task waited for memory for %d minutes",
-		GUARD_QUIET);
+	/* What was refused was said at once. */
+	if (on || !live->no_functions_until)
+		log_notice(
+			on ? "tasks wait for memory: functions are traced, until none does for %d minutes" :
+			     "functions are not traced: no task waited for memory for %d minutes",
+			GUARD_QUIET);
+	if (on)
+		live->no_functions_until = 0;
 }
 
 /* Somebody else has the tracer, or took it, or there is no memory for it: the run goes on with events alone. */
@@ -228,7 +232,8 @@ static bool goes_on_without(struct live *live)
 	if (!is_auto(live) || !live->tracing.plan->function_graph ||
 	    failure->status == EXIT_STATUS_NOT_RESTORED)
 		return false;
-	log_warning("functions are not traced for now: %s", failure->text);
+	if (!live->no_functions_until)
+		log_warning("functions are not traced for now: %s", failure->text);
 	*failure = (struct failure){ 0 };
 	plan_trace_functions(live->tracing.plan, false);
 	live->no_functions_until = loop_now() + RETRY;
@@ -460,7 +465,9 @@ static void announce(struct live *live)
 	live->has_traced = true;
 	if (run->service)
 		service_tracing(run->service, live->tracing.pipeline, loop_now());
-	if (!live->changes)
+	if (live->changes)
+		announce_change(live);
+	else
 		tracing_announce(&live->tracing);
 	live->changes = false;
 }
@@ -550,7 +557,8 @@ int live_trace(struct live *live, struct failure *failure)
 		ret = trace_once(live);
 		again = !ret && live->changes;
 		if (again)
-			change_tracer(live);
+			plan_trace_functions(live->tracing.plan,
+					     !live->tracing.plan->function_graph);
 		else if (ret)
 			again = goes_on_without(live);
 	} while (again);
