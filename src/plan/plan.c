@@ -348,12 +348,14 @@ bool plan_has_refaults(const struct plan *plan)
 	return event >= 0 && plan->events[event].rule == RULE_OWNER;
 }
 
-void plan_drop_event(struct plan *plan, enum event_id id)
+bool plan_drop_event(struct plan *plan, enum event_id id)
 {
 	int event = plan_event_of(plan, id);
 
-	if (event >= 0)
-		plan->events[event].rule = RULE_NEVER;
+	if (event < 0 || plan->events[event].rule == RULE_NEVER)
+		return false;
+	plan->events[event].rule = RULE_NEVER;
+	return true;
 }
 
 int plan_event_of(const struct plan *plan, enum event_id id)

@@ -44,6 +44,7 @@ struct pipeline {
 	bool refaults_are_off;	 /* the same: no wait for I/O can be told from a refault */
 	unsigned int events_off; /* the same, how many */
 	bool had_events_off;
+	bool had_waits;	      /* memory waits; their probes may be lost since */
 	uint64_t switched_at; /* ns, CLOCK_REALTIME; 0: nothing, or its mark was read */
 	struct decode *decode;
 	struct merge *merge;
@@ -250,6 +251,7 @@ static void count_wait(void *context, const struct memory_wait *wait)
 	    (wait->in_progress && !goes_on(pipeline, &named, wait)) ||
 	    (wait->role == ROLE_IO && pipeline->refaults_are_off))
 		return;
+	pipeline->had_waits |= wait->role != ROLE_OOM_KILLER && wait->role != ROLE_IO;
 	summary_wait(pipeline->summary, &named, wait, is_long);
 	if (pipeline->units && !named.background && !wait->in_progress)
 		units_wait(pipeline->units, &named, wait, is_long);
@@ -346,8 +348,8 @@ static void view_summary(struct pipeline *pipeline, struct summary *summary,
 		.ts = pipeline->newest,
 		.pressure_before = pipeline->source->pressure_before,
 		.pressure_after = pipeline->source->pressure_after,
-		.has_waits = plan_has_waits(pipeline->plan) && !pipeline->options->min_order &&
-			     !pipeline->options->cause,
+		.has_waits = (plan_has_waits(pipeline->plan) || pipeline->had_waits) &&
+			     !pipeline->options->min_order && !pipeline->options->cause,
 		.has_sched = plan_off_cpu(pipeline->plan),
 		.sched = pipeline->sched,
 	};
@@ -931,6 +933,11 @@ void pipeline_count_unread(struct pipeline *pipeline, unsigned int cpus)
 	pipeline->unread_cpus = MAX(pipeline->unread_cpus, cpus);
 }
 
+void pipeline_lose_events(struct pipeline *pipeline)
+{
+	pipeline->switched_at = clock_ns(CLOCK_REALTIME);
+}
+
 void pipeline_switch_events(struct pipeline *pipeline, const bool *off)
 {
 	const struct plan *plan = pipeline->plan;
@@ -946,7 +953,7 @@ void pipeline_switch_events(struct pipeline *pipeline, const bool *off)
 	pipeline->interval.had_events_off |= pipeline->events_off > 0;
 	if (pipeline->sched_is_off)
 		stalls_sched_stop(pipeline->stalls);
-	pipeline->switched_at = clock_ns(CLOCK_REALTIME);
+	pipeline_lose_events(pipeline);
 }
 
 struct losses *pipeline_losses(struct pipeline *pipeline)

@@ -95,6 +95,9 @@ int pipeline_pause(struct pipeline *pipeline);
  */
 uint64_t pipeline_waited(struct pipeline *pipeline, uint64_t *ret_longest);
 
+/** pipeline_lose_events - the plan dropped some: what has begun does not end; the next mark tells when */
+void pipeline_lose_events(struct pipeline *pipeline);
+
 /** pipeline_count_unread - CPUs not opened for lack of descriptors; the maximum is reported */
 void pipeline_count_unread(struct pipeline *pipeline, unsigned int cpus);
 

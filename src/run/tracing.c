@@ -93,6 +93,17 @@ void tracing_free(struct tracing *tracing)
 
 /* ---- set-up ---- */
 
+/* The plan has no event without a probe. */
+static bool drop_events(const struct tracing *tracing)
+{
+	bool any = false;
+
+	for (int id = EVENT_WAIT_BEGIN; id <= EVENT_REFAULT; id++)
+		any |= session_lacks_event(tracing->session, id) &&
+		       plan_drop_event(tracing->plan, id);
+	return any;
+}
+
 int tracing_set_up(struct tracing *tracing, const struct session_request *extra)
 {
 	const struct options *options = tracing->run->options;
@@ -114,9 +125,9 @@ int tracing_set_up(struct tracing *tracing, const struct session_request *extra)
 	ret = session_start(&tracing->session, &request, tracing->failure);
 	if (ret)
 		return ret;
-	for (int id = EVENT_WAIT_BEGIN; id <= EVENT_REFAULT; id++)
-		if (session_lacks_event(tracing->session, id))
-			plan_drop_event(tracing->plan, id);
+	/* Whoever disables ftrace may enable it again: the next set-up looks for itself. */
+	tracing->kernel->function_enabled = true;
+	drop_events(tracing);
 	if (tracing->pipeline)
 		pipeline_read_probes(tracing->pipeline);
 	dir = session_dir(tracing->session);
@@ -242,8 +253,14 @@ int tracing_second(struct tracing *tracing, uint64_t now)
 		tracing->next_mark = now + MARK_INTERVAL;
 	}
 	session_grow_buffer(tracing->session);
-	if (!session_taken(tracing->session, what, sizeof(what)))
+	if (!session_taken(tracing->session, what, sizeof(what))) {
+		/* A recording keeps what came of them before. */
+		if (tracing->pipeline && drop_events(tracing)) {
+			pipeline_lose_events(tracing->pipeline);
+			session_mark_clock(tracing->session);
+		}
 		return 0;
+	}
 	if (tracing->pipeline)
 		pipeline_switch_events(tracing->pipeline, all_off);
 	return failure_set(tracing->failure, EXIT_STATUS_IN_USE, EBUSY,

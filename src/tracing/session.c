@@ -410,7 +410,7 @@ bool session_taken(struct session *session, char *what, size_t size)
 		for (int which = 0; which < SESSION_PROBES; which++) {
 			if (!taken || !strstr(setting->path, probes[which].path))
 				continue;
-			if (setting->kind == SETTING_PROBE)
+			if (setting->kind == SETTING_PROBE || setting->kind == SETTING_ENABLE)
 				lose_probe(session, which, what);
 			setting->verified = false;
 			taken = false;

@@ -523,11 +523,17 @@ int settings_restore_path(struct settings *settings, const char *path, struct fa
 {
 	struct setting *setting = find_setting(settings, path);
 	uint64_t end = 0;
+	int ret = 0;
 
-	if (!setting)
-		return 0;
-	setting->restoring = true;
-	if (!setting->in_instance)
-		note(settings);
-	return restore_patiently(settings, setting, &end, failure);
+	if (setting) {
+		setting->restoring = true;
+		if (!setting->in_instance)
+			note(settings);
+		ret = restore_patiently(settings, setting, &end, failure);
+	}
+	/* Also where nothing had to be changed: from now on it may have any value. */
+	for (int i = 0; i < settings->count; i++)
+		if (!strcmp(settings->setting[i].path, path))
+			settings->setting[i].verified = false;
+	return ret;
 }

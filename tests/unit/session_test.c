@@ -1036,6 +1036,24 @@ IN_INSTANCE(test_removed_probes)
 	end_as_found();
 }
 
+/* As `echo 0 > .../enable` does. */
+IN_INSTANCE(test_disabled_probe)
+{
+	const char *said;
+
+	start_tracing();
+	fake_put(FAKE_INSTANCE "/" FAKE_PROBES "/memory_wait_end/enable", "0\n");
+	log_set_level(LOG_LEVEL_NOTICE);
+	capture_stderr();
+	nobody_changes();
+	said = captured();
+	log_set_level(LOG_LEVEL_ERROR);
+	text_has(said, "memory waits are not told from now on: ");
+	assert_int_equal(count_in(said, "\n"), 1);
+	assert_true(session_lacks_event(session, EVENT_WAIT_BEGIN));
+	end_as_found();
+}
+
 /* A mount point without its mount: nothing is to be read there, which does not mean restored. */
 static void assert_not_on_tracefs(int ret, enum exit_status status)
 {
@@ -1292,6 +1310,19 @@ BOTH(test_events_alone)
 		assert_value("instances/allocfilt/trace_options", "norecord-cmd");
 		assert_value("tracing_thresh", "50");
 	}
+	end_as_found();
+}
+
+/* Our instance needs no value of it once it is made. */
+IN_INSTANCE(test_names_that_nobody_kept)
+{
+	fake_put("options/record-cmd", "0\n");
+	fake_remember();
+	request.no_saved_names = true;
+	start_tracing();
+	fake_put("options/record-cmd", "1\n");
+	nobody_changes();
+	fake_put("options/record-cmd", "0\n");
 	end_as_found();
 }
 

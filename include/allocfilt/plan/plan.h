@@ -151,8 +151,8 @@ bool plan_has_waits(const struct plan *plan);
  */
 bool plan_has_refaults(const struct plan *plan);
 
-/** plan_drop_event - the kernel refused its probe: no record is of it */
-void plan_drop_event(struct plan *plan, enum event_id id);
+/** plan_drop_event - it has no probe, or none any more: no record is of it; false: that was known */
+bool plan_drop_event(struct plan *plan, enum event_id id);
 
 /** plan_event_of - index of a catalog event, -1 where this kernel lacks it */
 int plan_event_of(const struct plan *plan, enum event_id id);
