@@ -325,11 +325,11 @@ static int set_type(struct decode *decode, uint16_t type, struct format *format)
 
 static int add_known_format(struct decode *decode, int event, int id, struct tep_event *described)
 {
-	struct format *format;
+	struct format *before = by_type(decode, (uint16_t)described->id), *format;
 	int ret;
 
-	format = by_type(decode, (uint16_t)described->id);
-	if (format && format != &ignored)
+	/* A probe that is made again gets the lowest number that is free. */
+	if (before && !decode->source->proc)
 		return -EEXIST;
 	format = calloc(1, sizeof(*format));
 	if (!format)
@@ -343,22 +343,12 @@ static int add_known_format(struct decode *decode, int event, int id, struct tep
 		free(format);
 		return ret;
 	}
+	if (before != &ignored)
+		free(before);
 	format->minimum = end_of_fields(format, described->format.common_fields, 0);
 	format->minimum = end_of_fields(format, described->format.fields, format->minimum);
 	decode->has_formats = true;
 	return 0;
-}
-
-void decode_forget_format(struct decode *decode, int event)
-{
-	for (size_t type = 0; type < decode->nr_types; type++) {
-		struct format *format = decode->by_type[type];
-
-		if (!format || format == &ignored || format->event != event)
-			continue;
-		free(format);
-		decode->by_type[type] = NULL;
-	}
 }
 
 int decode_add_format(struct decode *decode, int event, int id, const char *text, size_t length)

@@ -806,10 +806,6 @@ void pipeline_read_probes(struct pipeline *pipeline)
 {
 	const struct plan *plan = pipeline->plan;
 
-	decode_forget_format(pipeline->decode, DECODE_SUPERBLOCK);
-	for (int i = 0; i < plan->nr_events; i++)
-		if (plan_is_probe(&plan->events[i]))
-			decode_forget_format(pipeline->decode, i);
 	decode_read_format(pipeline->decode, DECODE_SUPERBLOCK, EVENT_USER, PROBE_SYSTEM,
 			   PROBE_NAME);
 	for (int i = 0; i < plan->nr_events; i++) {

@@ -38,12 +38,10 @@ void decode_free(struct decode *decode);
  *
  * Returns 0, -EINVAL for a text that is no format, is larger than any kernel's or lacks a field that
  * the event cannot do without (funcgraph_exit: func, calltime, rettime, depth; our probe: shr, id;
- * kernel_stack: caller) or has its first fields elsewhere than all kernels, -ENOMEM, -EEXIST for a known id.
+ * kernel_stack: caller) or has its first fields elsewhere than all kernels, -ENOMEM, -EEXIST for the known id of
+ * a capture's. A running kernel's may be another event's now, which is forgotten.
  */
 int decode_add_format(struct decode *decode, int event, int id, const char *text, size_t length);
-
-/** decode_forget_format - of @event: a dynamic event that is made again may have the number of another one */
-void decode_forget_format(struct decode *decode, int event);
 
 /** decode_read_format - the same with events/@system/@name/format of the source; or its -errno */
 int decode_read_format(struct decode *decode, int event, int id, const char *system,
