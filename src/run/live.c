@@ -562,6 +562,7 @@ int live_trace(struct live *live, struct failure *failure)
 		else if (ret)
 			again = goes_on_without(live);
 	} while (again);
+	live->changes = false;
 	return ret;
 }
 

@@ -153,15 +153,20 @@ static bool run_is_over(const struct service *service)
 	return service->stopping || service->has_next;
 }
 
-/* Traces, and under a service manager waits while another user does, until the run is to end. */
+/*
+ * Traces, and under a service manager waits while another user does, or has what is ours open, until the run is
+ * to end. Then ExecStopPost= removes that.
+ */
 static int trace_or_wait(struct service *service, struct failure *failure)
 {
+	bool is_used;
 	int ret;
 
 	do {
 		ret = live_trace(service->live, failure);
-		if (!ret || failure->status != EXIT_STATUS_IN_USE || service->stopping ||
-		    !notify_wanted(service->notify))
+		is_used = failure->status == EXIT_STATUS_IN_USE ||
+			  (failure->status == EXIT_STATUS_NOT_RESTORED && ret == -EBUSY);
+		if (!ret || !is_used || service->stopping || !notify_wanted(service->notify))
 			return ret;
 		tell_waiting(service, failure->text);
 		*failure = (struct failure){ 0 };

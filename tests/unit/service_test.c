@@ -202,6 +202,7 @@ static int listen_as_manager(void)
 RUN(test_tracing_in_use)
 {
 	static const struct act acts[] = { { NULL, 0, EXIT_STATUS_IN_USE } };
+	static const struct act busy[] = { { NULL, 0, EXIT_STATUS_NOT_RESTORED } };
 	static const struct act fails[] = { { NULL, 0, EXIT_STATUS_RUN_TIME } };
 	int manager;
 
@@ -210,6 +211,9 @@ RUN(test_tracing_in_use)
 	manager = listen_as_manager();
 	assert_int_equal(serve(acts), 0);
 	assert_int_equal(traced, 1);
+	hears(manager, "STATUS=Waiting: in use READY=1 STOPPING=1");
+	manager = listen_as_manager();
+	assert_int_equal(serve(busy), 0);
 	hears(manager, "STATUS=Waiting: in use READY=1 STOPPING=1");
 	manager = listen_as_manager();
 	assert_int_equal(serve(fails), -EBUSY);
