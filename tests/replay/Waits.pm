@@ -168,12 +168,12 @@ my $GAP = 1_000_000;
 my $LATE = 50_000_000;
 
 # The sleeps for I/O of so many us or more, by the index of the record of their return: { task, start and ns (of
-# a refault from the page on), error (of both, in ns), refault, unsure (it may be one), within (a memory wait) }.
-# After memory_waits(), whose waits it takes.
+# a refault from the page on), error (of both, in ns), wait_ns (ns after the last memory wait), refault, unsure (it
+# may be one), within (a memory wait) }. After memory_waits(), whose waits it takes.
 sub io_sleeps
 {
 	my ($threshold, $waits, @records) = @_;
-	my (%begins, %ends, %in, %taken, %sleeps);
+	my (%begins, %ends, %in, %until, %taken, %sleeps);
 
 	push @{$begins{$_->{first} // 0}}, $_ for @$waits;
 	push @{$ends{$_->{last}}}, $_ for grep { !$_->{in_progress} } @$waits;
@@ -191,15 +191,18 @@ sub io_sleeps
 			my $outermost = $refault && !$records[$index]{depth};
 
 			$gap = 0 if $gap < 0;
+			my $whole = $ns + ($outermost ? $gap : 0);
 			$sleeps{$index} = {
 				task => $task, refault => $refault, unsure => !$refault && $gap <= $GAP + $LATE,
-				start => $outermost ? $since : $at - $ns, ns => $ns + ($outermost ? $gap : 0),
+				start => $outermost ? $since : $at - $ns, ns => $whole,
 				error => 1000 + ($outermost ? $gap : 0), within => $in{$task},
+				wait_ns => min($whole, $at - ($until{$task} // 0)),
 			};
 			$taken{$task} = $refault && $in{$task} ? $at : undef;
 		}
 		for my $wait (@{$ends{$index} // []}) {
 			delete $in{$wait->{task}};
+			$until{$wait->{task}} = $wait->{end};
 			# It slept for the page in a wait for one.
 			delete $taken{$wait->{task}} if $wait->{page} || ($taken{$wait->{task}} // 0) > $wait->{start};
 		}

@@ -129,9 +129,13 @@ sub take_function {
 	};
 
 	if ($sleep && $sleep->{refault}) {
+		my $late = $depth ? 0 : ($ended{$task} // 0) - $sleep->{start};
+
+		# A stall of its own may lie between the page and the sleep.
+		$late = 0 if $late < 0;
 		$node->{refault} = 1;
-		$node->{start} = $sleep->{start} / 1000;
-		$node->{ns} = $sleep->{ns};
+		$node->{start} = ($sleep->{start} + $late) / 1000;
+		$node->{ns} = $sleep->{ns} - $late;
 		$node->{error} += $sleep->{error};
 	}
 	adopt($node);
@@ -878,7 +882,7 @@ sub sleeps_alone {
 		my $sleep = $sleeps{$_};
 
 		$sleep->{within} || $records[$_]{depth} ? () :
-			{ %$sleep, reason => $sleep->{refault} ? 'refault_not_in_psi' : 'io' };
+			{ %$sleep, ns => $sleep->{wait_ns}, reason => $sleep->{refault} ? 'refault_not_in_psi' : 'io' };
 	} sort { $a <=> $b } keys %sleeps;
 }
 

@@ -72,15 +72,15 @@ static int make_journal(void)
 }
 
 /*
- * A terminal moves what it has on to the reader's side, and has room again. In the end it is left
- * with some: poll(2) says that it is ready, and a longer write(2) would wait.
+ * A terminal moves what it has on to the reader's side, and has room again; on a busy machine it takes
+ * its time. In the end it is left with some: poll(2) says that it is ready, and a longer write(2) would wait.
  */
 static void fill(int fd)
 {
 	char bytes[4096] = { 0 };
 
 	fcntl(fd, F_SETFL, O_NONBLOCK);
-	for (int full = 0; full < 5; full++) {
+	for (int full = 0; full < 50; full++) {
 		while (write(fd, bytes, sizeof(bytes)) > 0 || write(fd, bytes, 1) > 0)
 			full = 0;
 		usleep(20000);
