@@ -214,7 +214,7 @@ static void announce_change(struct live *live)
 {
 	bool on = live->tracing.plan->function_graph;
 
-	/* What was refused was said at once. */
+	/* goes_on_without() has told a refusal. */
 	if (on || !live->no_functions_until)
 		log_notice(
 			on ? "tasks wait for memory: functions are traced, until none does for %d minutes" :
