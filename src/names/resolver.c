@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "allocfilt/base/base.h"
 #include "allocfilt/base/file.h"

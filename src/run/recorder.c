@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"

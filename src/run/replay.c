@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"

@@ -11,7 +11,6 @@
 
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
-#include "allocfilt/base/memory.h"
 #include "allocfilt/base/trace_dir.h"
 #include "allocfilt/output/file.h"
 #include "allocfilt/run/command.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stall/walk.h"
 
-#include <string.h>
-
 #include "stall/slices.h"
 
 /* The most by which the edge of a window is off against the time of a switch. */
