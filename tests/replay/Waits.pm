@@ -41,7 +41,10 @@ my %title_of = (
 
 sub wait_reason_title { $title_of{$_[0]} }
 
-# Times in ns of the records of a little-endian page.
+# TRACE_STACK of the kernel's enum trace_type: the text has such a record below that of its event.
+my $STACK = 4;
+
+# Times in ns of the records of a little-endian page, but for stacks.
 sub times_of_page
 {
 	my ($page) = @_;
@@ -65,25 +68,28 @@ sub times_of_page
 			$at += 4 + $next;
 		} else {
 			$time += $delta;
-			push @times, $time;
+			push @times, $time if unpack('v', substr $page, $at + ($type ? 4 : 8), 2) != $STACK;
 			$at += 4 + ($type ? 4 * $type : $next + 3 & ~3);
 		}
 	}
 	return @times;
 }
 
-# Gives each record of the text its time in ns. A run has no pages: to 1 us.
+# Gives each record of the text its time in ns, and the error of that. Without pages it is that of the
+# text, to 1 us. Pages may have records that are older than the text.
 sub set_times
 {
 	my ($dir, @records) = @_;
 
-	$_->{at} = $_->{us} * 1000 for @records;
+	@$_{qw(at error)} = ($_->{us} * 1000, 1000) for @records;
 	for my $cpu (map { m,cpu(\d+)/, } glob "$dir/per_cpu/cpu*/trace_pipe_raw") {
 		my @times = map { times_of_page($_) }
 			unpack '(a4096)*', bytes_of("$dir/per_cpu/cpu$cpu/trace_pipe_raw");
+		my @of_cpu = grep { $_->{cpu} == $cpu } @records;
 
-		for my $record (grep { $_->{cpu} == $cpu } @records) {
-			$record->{at} = shift @times;
+		shift @times while @of_cpu && @times && int($times[0] / 1000) < $of_cpu[0]{us};
+		for my $record (@of_cpu) {
+			@$record{qw(at error)} = (shift @times, 1);
 			wrong("not the order of the pages: $record->{line}")
 				if int($record->{at} / 1000) != $record->{us};
 		}
@@ -169,7 +175,8 @@ my $LATE = 50_000_000;
 
 # The sleeps for I/O of so many us or more, by the index of the record of their return: { task, start and ns (of
 # a refault from the page on), error (of both, in ns), wait_ns (ns after the last memory wait), refault, unsure (it
-# may be one), within (a memory wait) }. After memory_waits(), whose waits it takes.
+# may be one), page (when the last one was taken in, in ns), within (a memory wait) }. After memory_waits(), whose
+# waits it takes.
 sub io_sleeps
 {
 	my ($threshold, $waits, @records) = @_;
@@ -194,6 +201,7 @@ sub io_sleeps
 			my $whole = $ns + ($outermost ? $gap : 0);
 			$sleeps{$index} = {
 				task => $task, refault => $refault, unsure => !$refault && $gap <= $GAP + $LATE,
+				page => $since,
 				start => $outermost ? $since : $at - $ns, ns => $whole,
 				error => 1000 + ($outermost ? $gap : 0), within => $in{$task},
 				wait_ns => min($whole, $at - ($until{$task} // 0)),

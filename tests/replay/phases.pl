@@ -202,7 +202,7 @@ sub take_wait {
 
 	push @$list, {
 		task => $task, us => $wait->{end} / 1000, ns => $wait->{ns},
-		error => $goes_on ? 1000 : 1,	# without pages the times are those of the text
+		error => $records[$wait->{last}]{error},
 		middle => ($wait->{start} + $wait->{end}) / 2000, name => 'wait', pair => 'wait',
 		wait => $wait, children => \@children,
 	};
