@@ -12,7 +12,7 @@ use Exporter 'import';
 use List::Util qw(max min);
 use Checker;
 
-our @EXPORT = qw(memory_waits io_sleeps wait_reason_title);
+our @EXPORT = qw(memory_waits io_sleeps is_unsure_sleep wait_reason_title);
 
 # Which functions call psi_memstall_enter(): mm/, block/ and kernel/ of Linux 4.20 to 7.3.
 my %reason_of = (
@@ -216,6 +216,17 @@ sub io_sleeps
 		}
 	}
 	return %sleeps;
+}
+
+# Whether a stall can be a sleep that is unsure: it has the task and begins with the page, and what it has
+# beside the time in the function is no more than may lie between them.
+sub is_unsure_sleep
+{
+	my ($stall, $sleep) = @_;
+	my $gap = $stall->{duration_ns} - $sleep->{ns};
+
+	return $sleep->{unsure} && $stall->{role} eq 'refault' && $stall->{task}{tid} eq $sleep->{task} &&
+		abs($stall->{ts_ns} - $sleep->{page}) < 1000 && $gap >= 0 && $gap <= $GAP;
 }
 
 1;

@@ -976,8 +976,7 @@ for my $task (sort keys %roots) {
 }
 for my $left (map { @$_ } values %stalls) {
 	# The text does not show when a sleep with a late record began, nor if it was for the page before it.
-	if (grep { $_->{unsure} && $_->{task} eq $left->{task}{tid} && abs($_->{page} - $left->{ts_ns}) < 1000 }
-	    values %sleeps) {
+	if (grep { is_unsure_sleep($left, $_) } values %sleeps) {
 		$moved++;
 		next;
 	}
